@@ -1,0 +1,1 @@
+"""What triage knows, as typed rules, and the scanner that finds them."""

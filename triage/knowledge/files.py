@@ -1,0 +1,63 @@
+"""Holds the files of a folder of rules against the schema, one by one, so that all that is wrong is said at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from triage.knowledge.flaws import Flaw
+from triage.knowledge.load import RuleError, ids_in, read_rule_file, shape_of, toml_files
+from triage.knowledge.places import line_of_table, places, shown
+from triage.knowledge.regexes import bad_regexes
+from triage.knowledge.schema import FaultClass
+
+_TABLE_OF_KEY = re.compile(r"at `\$\.(?P<table>\w+)\[(?P<index>\d+)\]")
+_LINE_OF_TOML = re.compile(r"at line (?P<line>\d+)")
+
+
+def in_files(folder: Path) -> Iterator[Flaw]:
+    """What keeps files of a folder from being read: no TOML, a key that the schema does not know, an id that is there twice.
+
+    Raises RuleError where there is no such folder.
+    """
+    seen: dict[str, Path] = {}
+    where = places([folder])
+    for file in toml_files(folder):
+        shape = shape_of(file.relative_to(folder))
+        if shape is None:
+            files = "echoes.toml, forks.toml, xid.toml, probes.toml, user_text.toml, trouble.toml and common_causes.toml"
+            what = f"is never read: rules stand in faults/, boot/, {files}"
+            yield Flaw(check="file", what=what, place=shown(file))
+            continue
+        try:
+            told = read_rule_file(file, shape)
+        except RuleError as error:
+            what = str(error).removeprefix(f"{file}: ")
+            yield Flaw(check="schema", what=what, place=_place(file, what))
+            continue
+        yield from (msgspec.structs.replace(flaw, place=where.get(flaw.rule, shown(file))) for flaw in _names(file, told))
+        yield from (Flaw(check="pattern", what=what, rule=rule, place=where.get(rule, shown(file))) for rule, what in bad_regexes(told))
+        for own in ids_in(told):
+            if own in seen:
+                yield Flaw(check="id", what=f"stands in {shown(seen[own])} already: ids are unique", rule=own, place=shown(file))
+            seen.setdefault(own, file)
+
+
+def _place(file: Path, what: str) -> str:
+    """The file, with the line of the table whose key is wrong, or the line that is no TOML."""
+    table, line = _TABLE_OF_KEY.search(what), _LINE_OF_TOML.search(what)
+    number = int(line["line"]) if line else line_of_table(file, table["table"], int(table["index"])) if table else None
+    return f"{shown(file)}:{number}" if number else shown(file)
+
+
+def _names(file: Path, told: object) -> Iterator[Flaw]:
+    if not isinstance(told, FaultClass):
+        return
+    if file.stem != told.id:
+        yield Flaw(check="name", what=f"the file of a class is named after it: {told.id}.toml", rule=told.id)
+    for signature in told.signatures:
+        if not signature.id.startswith(f"{told.id}/"):
+            yield Flaw(check="name", what=f"the ids of this class begin with {told.id}/", rule=signature.id)

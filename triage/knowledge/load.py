@@ -1,0 +1,170 @@
+"""Reads rules/*.toml into one typed Knowledge, checks it, and keeps a compiled copy so that a small run stays fast."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from triage.knowledge.cache import cache_folder, write_atomically
+from triage.knowledge.schema import CommonCauses, Echoes, EngineLines, FaultClass, Forks, Probes, Troubles, UserText, Xids
+from triage.knowledge.whole import Knowledge, overlaid
+
+__all__ = ["Knowledge", "RuleError", "builtin_rules", "load"]
+
+T = TypeVar("T")
+
+
+class RuleError(ValueError):
+    """A rule file that cannot be used: the message names the file and the key."""
+
+
+def builtin_rules() -> Path:
+    """The folder of our own rules: inside the wheel, or at the top of a source checkout."""
+    package = Path(__file__).resolve().parent.parent
+    shipped = package / "_rules"
+    return shipped if shipped.is_dir() else package.parent / "rules"
+
+
+def load(extra: Iterable[Path] = (), *, base: Path | None = None) -> Knowledge:
+    """All rules: our own (or, instead of them, those of the folder `base`), then each folder in `extra`, which adds to them.
+
+    What such a folder says under an id of ours stands instead of ours. Raises RuleError where a file is missing, is no TOML, or says
+    something the schema does not know.
+    """
+    folders = [base or builtin_rules(), *extra]
+    files = [(folder, toml_files(folder)) for folder in folders]
+    stamp = _fingerprint(file for _, found in files for file in found)
+    kept = cache_folder() / f"rules-{stamp}.msgpack"
+    try:
+        return msgspec.msgpack.decode(kept.read_bytes(), type=Knowledge)
+    except (OSError, msgspec.MsgspecError):
+        knowledge = _read_all(files)
+        write_atomically(kept, msgspec.msgpack.encode(knowledge))
+        return knowledge
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether a folder is a set of rules by itself, and not some that are meant to be added to ours."""
+    return (folder / "forks.toml").is_file() and (folder / "faults").is_dir()
+
+
+def load_folder(folder: Path, extra: Iterable[Path] = ()) -> Knowledge:
+    """The rules as one folder has them: a whole set stands instead of ours, some rules are added to ours. Raises RuleError like `load`."""
+    return load(extra, base=folder) if is_whole(folder) else load([*extra, folder])
+
+
+def read_rule_file(path: Path, shape: type[T]) -> T:
+    """One rule file as `shape`. Raises RuleError naming the file and the key."""
+    try:
+        return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), shape)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise RuleError(f"{path}: {error}") from error
+
+
+def toml_files(folder: Path) -> list[Path]:
+    """Every TOML file in a folder of rules, in a stable order. Raises RuleError where there is no such folder."""
+    if not folder.is_dir():
+        raise RuleError(f"{folder}: no such folder of rules")
+    return sorted(folder.rglob("*.toml"))
+
+
+def shape_of(name: Path) -> type[Any] | None:
+    """What a file with this path inside a folder of rules must hold; None where nothing is read from such a place."""
+    if len(name.parts) > 1:
+        return _FOLDERS.get(name.parts[0])
+    return Echoes if name.name == "echoes.toml" else _SINGLE_FILES.get(name.name, ("", None))[1]
+
+
+def _fingerprint(files: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for file in files:
+        stat = os.stat(file)
+        digest.update(f"{file}\0{stat.st_size}\0{stat.st_mtime_ns}\n".encode())
+    for code in ("schema.py", "load.py", "whole.py"):
+        stat = os.stat(Path(__file__).with_name(code))
+        digest.update(f"{stat.st_size}\0{stat.st_mtime_ns}\n".encode())
+    return digest.hexdigest()[:24]
+
+
+def _read_all(files: list[tuple[Path, list[Path]]]) -> Knowledge:
+    digest = hashlib.sha256()
+    for file in (file for _, found in files for file in found):
+        digest.update(file.read_bytes())
+    knowledge = Knowledge(version="", classes={})
+    for folder, found in files:
+        knowledge = overlaid(knowledge, _read_folder(folder, found))
+    return msgspec.structs.replace(knowledge, version=digest.hexdigest()[:12])
+
+
+_FOLDERS: dict[str, type[Any]] = {"faults": FaultClass, "boot": EngineLines}
+_SINGLE_FILES: dict[str, tuple[str, type[Any] | None]] = {
+    "forks.toml": ("forks", Forks),
+    "xid.toml": ("xids", Xids),
+    "probes.toml": ("probes", Probes),
+    "trouble.toml": ("trouble", Troubles),
+    "common_causes.toml": ("common_causes", CommonCauses),
+    "user_text.toml": ("user_text", UserText),
+}
+
+
+def _read_folder(folder: Path, files: Iterable[Path]) -> Knowledge:
+    """What one folder says by itself. Raises RuleError where it says two things under one id, or something that is no regex."""
+    parts: dict[str, Any] = {"classes": {}, "engines": {}}
+    seen: dict[str, Path] = {}
+    for file in files:
+        name = file.relative_to(folder)
+        shape = shape_of(name)
+        if shape is None:
+            continue
+        told = read_rule_file(file, shape)
+        if folder != builtin_rules():
+            _refuse_bad_regexes(file, told)
+        for own in ids_in(told):
+            if own in seen:
+                raise RuleError(f"{file}: {own!r} stands in {seen[own]} already: ids are unique")
+            seen[own] = file
+        _take(parts, name, told)
+    return Knowledge(version="", **parts)
+
+
+def _refuse_bad_regexes(file: Path, told: Any) -> None:
+    from triage.knowledge.regexes import bad_regexes
+
+    for rule, what in bad_regexes(told):
+        raise RuleError(f"{file}: rule {rule}: {what}")
+
+
+def _take(parts: dict[str, Any], name: Path, told: Any) -> None:
+    if isinstance(told, FaultClass):
+        parts["classes"][told.id] = told
+    elif isinstance(told, EngineLines):
+        parts["engines"][told.engine] = told
+    elif isinstance(told, Echoes):
+        parts["echoes"] = told.signatures
+    else:
+        parts[_SINGLE_FILES[name.name][0]] = told
+
+
+def ids_in(told: Any) -> list[str]:
+    """The ids that a rule file gives, its own first: of a class, an engine, their rules, forks, probe texts and Xids."""
+    if isinstance(told, FaultClass):
+        return [told.id, *(s.id for s in told.signatures)]
+    if isinstance(told, EngineLines):
+        return [f"engine {told.engine}", *(line.id for line in told.lines)]
+    if isinstance(told, Troubles):
+        return [line.id for line in told.lines]
+    if isinstance(told, CommonCauses):
+        return [f"common cause {cause.id}" for cause in told.causes]
+    if isinstance(told, Xids):
+        return [f"Xid {xid.number}" for xid in told.xids]
+    if isinstance(told, Echoes):
+        return [s.id for s in told.signatures]
+    if isinstance(told, Probes):
+        return [f"probe text {text.id}" for text in told.texts]
+    return [f"fork {fork.id}" for fork in told.forks] if isinstance(told, Forks) else []

@@ -1,0 +1,34 @@
+"""Asks of a rule file whether each regular expression in it is one, before anything runs with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import regex
+
+from triage.knowledge.schema import CommonCauses, Probes, Signature, UserText
+
+
+def bad_regexes(told: Any) -> Iterator[tuple[str, str]]:
+    """Rule id and what is wrong, for each expression in a decoded rule file that the module `regex` refuses."""
+    for rule, key, pattern in _expressions(told):
+        try:
+            regex.compile(pattern)
+        except regex.error as error:
+            yield rule, f"`{key}` is no regex: {error}"
+
+
+def _expressions(told: Any) -> Iterator[tuple[str, str, str]]:
+    """Rule id, key and expression, for files of any shape."""
+    if isinstance(told, UserText):
+        yield from (("user_text", "begins", begin) for begin in told.begins)
+    elif isinstance(told, CommonCauses):
+        for cause in told.causes:
+            yield from ((cause.id, key, getattr(cause, key)) for key in ("refusals", "masks"))
+    elif isinstance(told, Probes):
+        yield from ((text.id, "pattern", text.pattern) for text in told.texts)
+    for rule in getattr(told, "signatures", getattr(told, "lines", ())):
+        yield rule.id, "pattern", rule.pattern
+        if isinstance(rule, Signature):
+            yield from ((rule.id, f"when.{key}", getattr(rule.when, key)) for key in ("frame", "no_frame"))

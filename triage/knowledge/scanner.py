@@ -1,0 +1,113 @@
+"""Finds every rule that may match in a piece of bytes, in one pass; the compiled database is kept between runs."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Sequence
+
+import hyperscan
+
+from triage.knowledge.cache import cache_folder, write_atomically
+from triage.knowledge.load import RuleError
+from triage.knowledge.patterns import ScanPattern
+
+Hits = list[tuple[int, int]]
+
+
+class Scanner:
+    """Scans pieces of bytes for all patterns at once (Hyperscan block mode: linear time whatever the input).
+
+    `keep`: whether the compiled database is kept for the next run. Raises RuleError where a pattern cannot be compiled; the message
+    names the rule.
+    """
+
+    def __init__(self, patterns: Sequence[ScanPattern], *, keep: bool = True) -> None:
+        self.patterns = tuple(patterns)
+        self._database = _database(self.patterns) if keep else _compiled(self.patterns)
+        self._scratch = hyperscan.Scratch(self._database)
+
+    def scan(self, data: bytes) -> Hits:
+        """`(end offset, pattern index)` of every possible match, ordered by offset."""
+        hits: Hits = []
+        add = hits.append
+
+        def found(index: int, _start: int, end: int, _flags: int, _context: object) -> None:
+            add((end, index))
+
+        self._database.scan(data, match_event_handler=found, scratch=self._scratch)
+        hits.sort()
+        return hits
+
+    def run(self, data: bytes) -> None:
+        """Scans `data` and tells nobody: what the scan alone costs can be measured so."""
+        self._database.scan(data, match_event_handler=None, scratch=self._scratch)  # type: ignore[arg-type]  # its stubs do not know None
+
+
+
+def _database(patterns: tuple[ScanPattern, ...]) -> hyperscan.Database:
+    kept = cache_folder() / f"scan-{_key(patterns)}.hsdb"
+    try:
+        return hyperscan.loadb(kept.read_bytes(), hyperscan.HS_MODE_BLOCK)
+    except (OSError, hyperscan.error, ValueError, RuntimeError):
+        database = _compiled(patterns)
+        write_atomically(kept, hyperscan.dumpb(database))
+        return database
+
+
+def _key(patterns: tuple[ScanPattern, ...]) -> str:
+    version = getattr(hyperscan, "__version__", "")  # its type stubs do not know it
+    digest = hashlib.sha256(f"{version}\0{platform.machine()}\0{_processor()}".encode())
+    for pattern in patterns:
+        digest.update(repr(pattern).encode())
+    return digest.hexdigest()[:24]
+
+
+def _processor() -> str:
+    """What this CPU can do: a database compiled for one may not run on another."""
+    try:
+        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
+            return next((line for line in file if line.startswith(("flags", "Features"))), "")
+    except OSError:
+        return platform.processor()
+
+
+def _flags(pattern: ScanPattern) -> int:
+    flags = hyperscan.HS_FLAG_MULTILINE  # a `scan` pattern given by hand may end in `$`: the end of a line
+    if pattern.ignore_case:
+        flags |= hyperscan.HS_FLAG_CASELESS
+    if pattern.prefilter:
+        flags |= hyperscan.HS_FLAG_PREFILTER
+    return int(flags)
+
+
+def _compiled(patterns: tuple[ScanPattern, ...]) -> hyperscan.Database:
+    try:
+        return _together(patterns)
+    except hyperscan.error as error:
+        raise _blamed(patterns, error) from error
+
+
+def _together(patterns: tuple[ScanPattern, ...]) -> hyperscan.Database:
+    database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+    database.compile(
+        expressions=[p.expression.encode() for p in patterns],
+        ids=list(range(len(patterns))),
+        elements=len(patterns),
+        flags=[_flags(p) for p in patterns],
+    )
+    return database
+
+
+def _blamed(patterns: tuple[ScanPattern, ...], error: Exception) -> RuleError:
+    """Names the pattern that cannot be compiled, found by halving: each one alone would take many times as long."""
+    if len(patterns) == 1:
+        only = patterns[0]
+        return RuleError(f"rule {only.rule}: the scanner cannot compile {only.expression!r} ({error}); give it a plainer `scan` pattern")
+    middle = len(patterns) // 2
+    for half in (patterns[:middle], patterns[middle:]):
+        try:
+            _together(half)
+        except hyperscan.error as own:
+            return _blamed(half, own)
+    return RuleError(f"the scanner cannot compile the rules together: {error}")

@@ -1,0 +1,107 @@
+"""All line rules as one table: what the scanner looks for, and for each hit the rule, its class and its compiled pattern."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import regex
+
+from triage.knowledge.load import Knowledge
+from triage.knowledge.patterns import ScanPattern, scan_pattern
+from triage.knowledge.scanner import Scanner
+from triage.knowledge.schema import FaultClass, Line, Signature
+from triage.model import Kind, Role
+
+SECONDS_PER_LINE = 0.25
+LIFE_KINDS = ("boot", "ready", "death", "exit", "stop")
+
+
+class Rule:
+    """One line rule with what is needed when it hits: kind of event, role, class, and the pattern compiled on first use.
+
+    `is_periodic`: a healthy engine writes it all the time.
+    `is_echo`: no exception in such a line is a root.
+    `is_sticky`: what it tells of stays true for the whole process, wherever it is met.
+    `is_harmless`: it tells of no fault; a few such lines are enough.
+    `is_telling`: it marks a turn in an engine's life or may be a fault; what stands around such a line is looked at, too.
+    """
+
+    def __init__(self, definition: Signature | Line, fault: FaultClass | None = None) -> None:
+        self.definition = definition
+        self.id = definition.id
+        self.fault = fault.id if fault else ""
+        self.sources: tuple[Kind, ...] = definition.sources
+        self.kind = definition.kind if isinstance(definition, Line) else "signature"
+        self.role: Role | None = definition.role if isinstance(definition, Signature) else None
+        self.is_periodic = self.kind == "progress" or self.id.endswith("stall-stats")
+        self.is_root = self.role == "root"
+        self.is_echo = self.role in ("context", "consequence", "teardown")
+        self.is_harmless = self.role == "context" or (self.is_root and fault is not None and not fault.fault)
+        self.is_fault = self.is_root and fault is not None and fault.fault
+        self.is_sticky = isinstance(definition, Signature) and definition.explains == ("*",)
+        self.is_trouble = self.kind == "trouble"
+        self.is_telling = self.kind in LIFE_KINDS or self.is_root
+
+    @cached_property
+    def pattern(self) -> regex.Pattern[str]:
+        return regex.compile(self.definition.pattern)
+
+    @property
+    def scan_pattern(self) -> ScanPattern:
+        """What the scanner looks for."""
+        return scan_pattern(self.definition)
+
+    def match(self, text: str) -> regex.Match[str] | None:
+        """Where this rule matches in `text`. Raises TimeoutError where that takes more than a quarter of a second for one line."""
+        return self.pattern.search(text, timeout=SECONDS_PER_LINE)
+
+
+class RuleTable:
+    """The rules in scanner order: `table[index]` is the rule that a hit's index names."""
+
+    def __init__(self, knowledge: Knowledge) -> None:
+        self.knowledge = knowledge
+        self.rules = tuple(_rules(knowledge))
+        self.by_id = {rule.id: rule for rule in self.rules}
+
+    def __getitem__(self, index: int) -> Rule:
+        return self.rules[index]
+
+    @cached_property
+    def scanner(self) -> Scanner:
+        return Scanner([rule.scan_pattern for rule in self.rules])
+
+    @cached_property
+    def user_text(self) -> regex.Pattern[str] | None:
+        begins = self.knowledge.user_text.begins
+        return regex.compile("|".join(f"(?:{b})" for b in begins)) if begins else None
+
+    def evidence(self, rule: Rule, text: str) -> tuple[str, dict[str, str]] | None:
+        """The part of a line that is evidence, and the named groups of `rule` in it; None where the rule does not match there.
+
+        What follows the point at which the words of a user begin is none, but for a `step` line, of which only figures are taken.
+        Raises TimeoutError like `Rule.match`.
+        """
+        found = rule.match(text)
+        if found is None:
+            return None
+        begins = self.user_text.search(text, timeout=SECONDS_PER_LINE) if self.user_text else None
+        if begins is not None and begins.end() < found.end() and rule.kind != "step":
+            text = text[: begins.end()]
+            found = rule.match(text)
+        return None if found is None else (text, {name: value for name, value in found.groupdict().items() if value is not None})
+
+    def without_user_text(self, text: str) -> str:
+        """A line up to where the words of a user begin in it. Raises TimeoutError like `Rule.match`."""
+        begins = self.user_text.search(text, timeout=SECONDS_PER_LINE) if self.user_text else None
+        return text if begins is None else text[: begins.end()]
+
+
+def _rules(knowledge: Knowledge) -> Iterator[Rule]:
+    for fault in knowledge.classes.values():
+        yield from (Rule(s, fault) for s in fault.signatures)
+    yield from (Rule(s) for s in knowledge.echoes)
+    for engine in knowledge.engines.values():
+        yield from (Rule(line) for line in engine.lines)
+    yield from (Rule(line) for line in knowledge.trouble.lines)
