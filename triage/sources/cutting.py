@@ -1,0 +1,56 @@
+"""Cuts a stream into blocks of whole lines; a line longer than a block is cut into blocks that overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+OVERLAP = 4096  # bytes of a long line that are given again with its next block, so that nothing across the cut is missed
+SMALL = 1 << 14  # bytes of a file for which no bigger buffer is made: a folder may hold thousands of them
+
+
+class Bytes(Protocol):
+    """Anything that can fill a buffer, such as an open stream."""
+
+    def fill(self, view: memoryview) -> int: ...
+
+
+class Block(NamedTuple):
+    """Raw bytes from one file, from offset `base` on. The first `overlap` bytes were in the block before, too.
+
+    `inside`: the block begins inside a line. `open`: it ends inside one. `last`: the file ends with it.
+    """
+
+    raw: bytes
+    base: int
+    overlap: int = 0
+    inside: bool = False
+    open: bool = False
+    last: bool = False
+
+    @property
+    def newlines(self) -> int:
+        """How many lines end in the block."""
+        return 0 if self.open else self.raw.count(b"\n")
+
+
+def blocks(stream: Bytes, size: int) -> Iterator[Block]:
+    """Blocks of up to `size` bytes (two or more), through one buffer of that size. The last one may be empty."""
+    buffer = bytearray(min(size, SMALL))
+    filled = stream.fill(memoryview(buffer))
+    if filled == SMALL < size:
+        buffer.extend(bytes(size - SMALL))
+    view = memoryview(buffer)
+    base = overlap = 0
+    inside = last = False
+    while not last:
+        filled += stream.fill(view[filled:])
+        last = filled < len(view)
+        cut = filled if last else buffer.rfind(b"\n", overlap, filled) + 1
+        is_open = not last and not cut
+        yield Block(bytes(view[: filled if is_open else cut]), base, overlap, inside, is_open, last)
+        overlap = min(OVERLAP, size // 2) if is_open else 0
+        kept = overlap if is_open else filled - cut
+        view[:kept] = bytes(view[filled - kept : filled])
+        base += filled - kept
+        filled, inside = kept, is_open

@@ -1,0 +1,179 @@
+"""Takes a line out of what containers, init systems and launchers put around it: one table of envelopes, which may be nested.
+
+Samples; what stands for the line itself is `TEXT`::
+
+    2026-11-01T09:43:00.123456789Z TEXT                   docker -t, kubectl --timestamps
+    2026-11-01T09:43:00.123456789Z stderr F TEXT          CRI
+    [pod/vllm-0/engine] TEXT                              kubectl --prefix
+    Nov 01 09:43:00 gpu7 vllm[123]: TEXT                  journald short, short-precise; syslog
+    2026-11-01T09:43:00+0000 gpu7 vllm[123]: TEXT         journald short-iso; rsyslog
+    Sun 2026-11-01 09:43:00 UTC gpu7 vllm[123]: TEXT      journald short-full
+    <165>1 2026-11-01T09:43:00Z gpu7 vllm 123 - - TEXT    RFC 5424
+    vllm-1  | TEXT                                        compose
+    (RayWorkerWrapper pid=1, ip=10.0.0.1) TEXT            Ray's driver
+    [default3]:[rank11]: TEXT                             torchrun, torch
+    [1,3]<stderr>: TEXT                                   mpirun --tag-output
+     3: TEXT                                              srun --label
+
+What an engine writes itself, such as vLLM's `(EngineCore pid=7) ERROR 11-01 09:43:00 [core.py:9]`, is text and stays.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import msgspec
+
+from .stamps import Stamp, outer_stamp
+
+LONGEST = 640  # characters that all envelopes of a line may take together
+DEEPEST = 6
+HEAD_LINES = 200
+HEAD_SAMPLE = 40  # of them that are looked at
+
+# journald's JSON has no form that is a line, so it is given one: fields between separators that text does not hold.
+JOURNAL_MARK, JOURNAL_COMMA = "\x1e", "\x1f"
+
+
+class Envelope(msgspec.Struct, frozen=True):
+    """What the envelopes of a line said, and how many characters they took. `epoch` is in microseconds."""
+
+    length: int = 0
+    stamp: Stamp | None = None
+    epoch: int | None = None
+    stream: str = ""
+    host: str = ""
+    unit: str = ""
+    pid: int | None = None
+    rank: int | None = None
+    invocation: str = ""
+
+
+class _Form(NamedTuple):
+    """A row of the table. A form that plain text may look like counts only where the head of the file is written in it."""
+
+    name: str
+    begins: str  # the characters it can begin with
+    pattern: re.Pattern[str]
+    common: bool = True
+
+
+_DIGITS = "0123456789"
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_RFC3339 = r"(?P<stamp>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d))"
+_SENDER = r"(?P<host>[\w.:-]{1,253}) (?P<unit>[^\s\[\]:]{1,128})(?:\[(?P<pid>\d{1,10})\])?: ?"
+_SYSLOG = r"(?P<stamp>(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,9})?)"
+_FULL = r"(?P<stamp>(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d{4}-\d\d-\d\d \d\d:\d\d:\d\d (?:[A-Z]{1,5}|[+-]\d\d(?:\d\d)?))"
+_ENGINE_OWN = r"(?:APIServer|ApiServer_\d+|EngineCore(?:_DP\d+)?|Worker(?:_[A-Z]+\d+)*|VllmWorker\w*|DPSupervisor|DPCoordinator) "
+_RAY_RANK, _RAY_IP = r"\[rank=(?P<rank>\d{1,5})\]", r", ip=(?P<host>[\w.:-]{1,64})"
+_RAY_ACTOR = r"(?=[^)]* ip=|[^)]*\[rank=|\w*Ray|[^)]*\) \(\S+ pid=)[\w.:-]{1,80}"
+_RFC5424_SENDER = r"(?P<host>\S{1,255}) (?P<unit>\S{1,48}) (?P<pid>\S{1,128}) \S{1,32} (?:-|(?:\[[^\]]{0,400}\])+) ?"
+_JOURNAL = JOURNAL_COMMA.join(rf"(?P<{field}>[^\x1e\x1f]*)" for field in ("epoch", "host", "unit", "pid", "invocation", "stream"))
+
+
+def _form(name: str, begins: str, pattern: str, common: bool = True) -> _Form:
+    return _Form(name, begins, re.compile(pattern, re.ASCII), common)
+
+
+FORMS = (
+    _form("journald json", JOURNAL_MARK, f"{JOURNAL_MARK}{_JOURNAL}{JOURNAL_MARK}"),
+    _form("cri", _DIGITS, rf"{_RFC3339} (?:stdout|stderr) [FP](?::\S*)? ?"),
+    _form("journald short-iso", _DIGITS, rf"{_RFC3339} {_SENDER}", common=False),
+    _form("docker -t", _DIGITS, rf"{_RFC3339}(?: |$)"),
+    _form("srun", _DIGITS + " ", r" {0,5}(?P<rank>\d{1,5}): ?", common=False),
+    _form("kubectl", "[", r"\[pod/(?P<stream>[^\]\s]{1,300})\] ?"),
+    _form("torchrun", "[", r"\[(?:default|trainer|worker)(?P<rank>\d{1,5})\]:"),
+    _form("torch", "[", r"\[rank(?P<rank>\d{1,5})\]: ?"),
+    _form("mpirun", "[", r"\[\d+,(?P<rank>\d{1,5})\]<std(?:out|err)>: ?"),
+    _form("journald short", _LETTERS, f"{_SYSLOG} {_SENDER}"),
+    _form("journald short-full", _LETTERS, f"{_FULL} {_SENDER}"),
+    _form("compose", _LETTERS + _DIGITS, r"(?P<stream>[A-Za-z0-9][\w.-]{0,127}) *\|(?: |$)", common=False),
+    _form("compose exit", _LETTERS + _DIGITS, r"(?=(?P<stream>[A-Za-z0-9][\w.-]{0,127}) exited with code \d)", common=False),
+    # Engines write `(Name pid=N)` too. Ray's has an address or a rank, names Ray, or stands before another one.
+    _form("ray", "(", rf"\((?!{_ENGINE_OWN}){_RAY_ACTOR}(?:{_RAY_RANK})? pid=(?P<pid>\d{{1,10}})(?:{_RAY_IP})?\) ?"),
+    _form("rfc 5424", "<", rf"<\d{{1,3}}>1 (?P<stamp>-|\S{{20,35}}) {_RFC5424_SENDER}"),
+    _form("rfc 3164", "<", rf"<\d{{1,3}}>{_SYSLOG} {_SENDER}"),
+)
+
+
+_BY_FIRST = {first: tuple(form for form in FORMS if first in form.begins) for first in {first for form in FORMS for first in form.begins}}
+
+SEVERAL_HOSTS = "several hosts"  # of a layout: one unit writes from several hosts, so a stream is told by its host, too
+HOST_SAMPLE = 400
+
+_DOUBTFUL = [form for form in FORMS if not form.common and form.name != "compose exit"]
+
+
+def layout_of(head: bytes) -> frozenset[str]:
+    """The forms that plain text may look like and that the head of a file is written in: a third of its lines or more.
+
+    A third and not more, since journalctl indents the further lines of a message and gives them no envelope.
+    """
+    found = [line for line in head.split(b"\n")[:HEAD_LINES] if line.strip()]
+    lines = [line.decode("latin-1") for line in found[:: len(found) // HEAD_SAMPLE or 1]]
+    seen = {form.name for form in _DOUBTFUL if lines and 3 * sum(_begins(form, line) for line in lines) >= len(lines)}
+    return frozenset(seen | {"compose exit"} if "compose" in seen else seen)
+
+
+def has_several_hosts(head: bytes, layout: frozenset[str]) -> bool:
+    """Whether one unit of the same name writes from several hosts into the file with this head."""
+    lines = head.split(b"\n")
+    if not any(_said(line, layout).host for line in lines[:DEEPEST]):
+        return False
+    hosts: dict[str, str] = {}
+    said = (_said(line, layout) for line in lines[:: len(lines) // HOST_SAMPLE or 1])
+    return any(hosts.setdefault(each.stream, each.host) != each.host for each in said if each.host and each.stream)
+
+
+def _said(line: bytes, layout: frozenset[str]) -> Envelope:
+    return opened(line[:LONGEST].decode("latin-1"), layout)
+
+
+def opened(head: str, layout: frozenset[str]) -> Envelope:
+    """What the envelopes at the beginning of a line say. `head` holds one character for a byte (Latin-1)."""
+    said: dict[str, str] = {}
+    at = 0
+    used: list[str] = []
+    while len(used) < DEEPEST and (found := _outermost(head, at, layout, used)):
+        fields = {name: value for name, value in found.groupdict().items() if value and value != "-"}
+        rank = fields.get("rank", said.get("rank", ""))
+        said = fields | said | {"rank": rank}  # the outermost speaks for all but the rank: the inner ones know it better
+        at = found.end()
+    return _envelope(said, at, SEVERAL_HOSTS in layout) if used else NONE
+
+
+def _outermost(head: str, at: int, layout: frozenset[str], used: list[str]) -> re.Match[str] | None:
+    for form in _BY_FIRST.get(head[at : at + 1], ()):
+        if (form.common or (not at and form.name in layout)) and form.name not in used:
+            found = form.pattern.match(head, at)
+            if found:
+                used.append(form.name)
+                return found
+    return None
+
+
+def _envelope(said: dict[str, str], length: int, by_host: bool) -> Envelope:
+    stream, host = said.get("stream") or said.get("unit", ""), said.get("host", "")
+    return Envelope(
+        length=length,
+        stamp=outer_stamp(said.get("stamp", "")),
+        epoch=_number(said.get("epoch")),
+        stream=f"{host}/{stream}" if by_host and host and stream else stream,
+        host=host,
+        unit=said.get("unit", ""),
+        pid=_number(said.get("pid")),
+        rank=_number(said.get("rank")),
+        invocation=said.get("invocation", ""),
+    )
+
+
+def _number(digits: str | None) -> int | None:
+    return int(digits) if digits and digits.isascii() and digits.isdigit() and len(digits) < 20 else None
+
+
+def _begins(form: _Form, line: str) -> bool:
+    return line[:1] in form.begins and form.pattern.match(line) is not None
+
+
+NONE = Envelope()

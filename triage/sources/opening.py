@@ -1,0 +1,251 @@
+"""Opens any file for reading, decompressed and as UTF-8; what goes wrong becomes a Problem, and content never raises."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Protocol, Self, cast
+
+from triage.model import Problem
+
+from .decoding import codec_of, decoded
+
+STDIN = "-"
+CHUNK = 1 << 17  # bytes read at once where they are decoded
+FIRST = 8  # bytes that tell a format: no magic number and no byte order mark is longer
+IDENTITY = 4096  # decompressed bytes that make a file's identity
+
+_TEXT = bytes([*b"\b\t\n\f\r\x1b", *range(32, 127), *range(128, 256)])
+_ESCAPED = re.compile(rb"\\x([89a-f][0-9a-f])")
+_HOLE = re.compile(rb"\x00{256,}")
+
+UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+
+
+class _Raw(Protocol):
+    def readinto(self, view: memoryview, /) -> int | None: ...
+
+    def close(self) -> None: ...
+
+
+_looked_into: dict[str, tuple[_Raw, bytes]] = {}  # pipes that `head` has opened, and the bytes it took, until they are read
+
+
+class Stream:
+    """The decompressed bytes of one file (`-` is standard input), in order.
+
+    Offsets are those of the decompressed content; a UTF-16 file counts as the UTF-8 text it is turned into.
+    What cannot be opened, read or decoded is appended to `problems` and looks like the end of the file.
+    """
+
+    __slots__ = ("_chunks", "_left", "_problems", "_raw", "_taken", "file", "read")
+
+    def __init__(self, file: str, problems: list[Problem], raw: _Raw | None = None) -> None:
+        self.file = file
+        self.read = 0  # bytes given so far
+        self._problems = problems
+        known = _looked_into.pop(file, (None, b"")) if raw is None else (raw, b"")
+        self._raw = known[0] or self._open()
+        self._taken = memoryview(known[1])
+        chunks: Iterator[bytes] | None = None
+        first = self._first()
+        if codec := codec_of(first):
+            chunks = decoded(codec, self._raw_chunks(first), self._complain)
+            first = _at_least(FIRST, chunks)
+        if encoding := UTF16.get(first[:2]):
+            chunks = _as_utf8(encoding, first[2:], chunks or self._raw_chunks())
+            first = b""
+        self._left = memoryview(first)
+        self._chunks = chunks
+
+    def readinto(self, view: memoryview) -> int:
+        """Fill `view` from its start; how many bytes were given, 0 at the end. May be fewer than fit and are left."""
+        if not self._left and self._chunks is not None:
+            self._left = memoryview(next(self._chunks, b""))
+        if self._left:
+            size = min(len(view), len(self._left))
+            view[:size] = self._left[:size]
+            self._left = self._left[size:]
+        else:
+            size = self._readinto(view) if self._chunks is None else 0
+        self.read += size
+        return size
+
+    def fill(self, view: memoryview) -> int:
+        """Fill all of `view`, or as much as is left; how many bytes were given."""
+        size = 0
+        while size < len(view) and (got := self.readinto(view[size:])):
+            size += got
+        return size
+
+    def close(self) -> None:
+        if self._raw is not None and self.file != STDIN:
+            self._raw.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _open(self) -> _Raw | None:
+        try:
+            return _opened(self.file)
+        except (OSError, ValueError, AttributeError) as error:
+            self._complain(f"cannot be opened: {reason(error)}")
+            return None
+
+    def _first(self) -> bytes:
+        view = memoryview(bytearray(FIRST))
+        size = 0
+        while size < FIRST and (got := self._readinto(view[size:])):
+            size += got
+        return bytes(view[:size])
+
+    def _readinto(self, view: memoryview) -> int:
+        if self._taken:
+            size = min(len(view), len(self._taken))
+            view[:size] = self._taken[:size]
+            self._taken = self._taken[size:]
+            return size
+        try:
+            return (self._raw.readinto(view) or 0) if self._raw is not None else 0
+        except (OSError, ValueError) as error:
+            self._complain(f"cannot be read any further than {self.read} bytes: {reason(error)}")
+            return 0
+
+    def _raw_chunks(self, first: bytes = b"") -> Iterator[bytes]:
+        if first:
+            yield first
+        view = memoryview(bytearray(CHUNK))
+        while size := self._readinto(view):
+            yield bytes(view[:size])
+
+    def _complain(self, what: str, lost: bool = True) -> None:
+        self._problems.append(Problem(self.file, what, lost))
+
+
+def head(file: str, size: int = 65536) -> bytes:
+    """The first decompressed bytes of a file; empty where it cannot be read. What it takes from a pipe is still read later."""
+    raw = None if is_regular(file) else io.BytesIO(_look_into(file, size))
+    view = memoryview(bytearray(size))
+    with Stream(file, [], raw) as stream:
+        return bytes(view[: stream.fill(view)])
+
+
+def fingerprint(first: bytes) -> str:
+    """The identity that content with these first decompressed bytes has: 16 hex digits of their SHA-256."""
+    import hashlib
+
+    return hashlib.sha256(first[:IDENTITY]).hexdigest()[:16]
+
+
+def identity(file: str) -> str:
+    """What tells a file from others under whatever name and compression: the fingerprint of its first bytes."""
+    return fingerprint(head(file, IDENTITY))
+
+
+def size_of(file: str) -> int:
+    """The decompressed size of a file in bytes, as far as it can be decoded."""
+    view = memoryview(bytearray(CHUNK))
+    with Stream(file, []) as stream:
+        while stream.readinto(view):
+            pass
+        return stream.read
+
+
+def is_regular(file: str) -> bool:
+    """Whether the path leads to a regular file, which can be read more than once and never blocks."""
+    try:
+        return file != STDIN and stat.S_ISREG(os.stat(path_of(file)).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def looks_binary(first: bytes) -> bool:
+    """Whether these first decompressed bytes are no text, in whatever encoding: more than one in fifty is a control character.
+
+    Long runs of zeros are the holes that truncating a log in use leaves, so they speak neither way.
+    """
+    sample = _HOLE.sub(b"", first)[:8192]
+    return 50 * len(sample.translate(None, _TEXT)) > len(sample)
+
+
+def shown(path: str) -> str:
+    """A path as text that every format takes: bytes that are no UTF-8 become `\\xff`, which `path_of` turns back."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return path
+
+
+def path_of(name: str) -> str:
+    """The path of which `name` is what is shown."""
+    if "\\x" not in name or os.path.lexists(name):
+        return name
+    return os.fsdecode(_ESCAPED.sub(lambda found: bytes((int(found[1], 16),)), os.fsencode(name)))
+
+
+def real_path(path: str) -> str:
+    """Where a path leads. A link that must not be read (`/proc/1/cwd`) leads to itself."""
+    try:
+        return os.path.realpath(path)
+    except OSError:
+        return os.path.abspath(path)
+
+
+def is_pipe(file: str) -> bool:
+    """Whether the path is standard input or leads to a pipe, such as `<(zcat log.gz)` gives: its bytes come once."""
+    try:
+        return file == STDIN or stat.S_ISFIFO(os.stat(path_of(file)).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def reason(error: Exception) -> str:
+    """What an operating system's error says, without the path, which a Problem names itself."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+
+
+def _opened(file: str) -> _Raw:
+    return cast(_Raw, sys.stdin.buffer) if file == STDIN else open(path_of(file), "rb", buffering=0)
+
+
+def _look_into(pipe: str, size: int) -> bytes:
+    if not is_pipe(pipe):
+        return b""
+    try:
+        raw, taken = _looked_into.get(pipe) or (_opened(pipe), b"")
+        view = memoryview(bytearray(size))
+        while len(taken) < size and (got := raw.readinto(view[len(taken) :])):
+            taken += bytes(view[len(taken) : len(taken) + got])
+    except (OSError, ValueError, AttributeError):
+        return b""
+    _looked_into[pipe] = raw, taken
+    return taken
+
+
+def _at_least(size: int, chunks: Iterator[bytes]) -> bytes:
+    first = b""
+    while len(first) < size and (chunk := next(chunks, b"")):
+        first += chunk
+    return first
+
+
+def _as_utf8(encoding: str, first: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    decoder = codecs.getincrementaldecoder(encoding)("replace")
+    text = decoder.decode(first)
+    for chunk in chunks:
+        text += decoder.decode(chunk)
+        if text:
+            yield text.encode()
+        text = ""
+    if text := text + decoder.decode(b"", final=True):
+        yield text.encode()

@@ -1,0 +1,108 @@
+"""Maps positions in what the scanner sees back to the raw file: terminal sequences taken out, records rewritten into lines."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import NamedTuple, Protocol
+
+_MARK = b"\xef\xbb\xbf"  # a byte order mark
+_ESCAPE = (
+    rb"\x1b(?:\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor movement
+    rb"|[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)"  # OSC and kin: titles, links
+    rb"|[()*+][ -~]"  # character sets
+    rb"|[@-~]?)"
+)
+_ESCAPES = re.compile(_ESCAPE)  # by itself, since an expression that can begin in several ways is twelve times slower
+_NOISE = re.compile(rb"\A" + _MARK + rb"|\x00+|" + _ESCAPE)  # never a newline, so that lines keep their numbers
+
+
+def is_noisy(raw: bytes) -> bool:
+    """Whether there is anything to take out."""
+    return b"\x1b" in raw or b"\0" in raw or raw.startswith(_MARK)
+
+
+def stripped(raw: bytes) -> bytes:
+    """The bytes without terminal sequences, zeros and a byte order mark at the start."""
+    return _ESCAPES.sub(b"", raw.removeprefix(_MARK)).replace(b"\0", b"")
+
+
+class Origin(NamedTuple):
+    """A place in the raw file: byte offset and line number (1-based; 0 where lines are not numbered)."""
+
+    offset: int
+    number: int
+
+
+Mark = tuple[int, int]  # what makes an Origin; quicker to make by the million
+
+
+class Origins(Protocol):
+    """Where the lines of a piece came from."""
+
+    def origin(self, data: bytes, position: int) -> Origin:
+        """The place of the line, or of the part of a line, that begins at `position` of the piece's data."""
+        ...
+
+
+class Unchanged:
+    """The data are the raw bytes from `base` on, which is in line `first_line`; 0 where lines are not numbered."""
+
+    def __init__(self, base: int, first_line: int) -> None:
+        self._base = base
+        self._numbered = first_line > 0
+        self._counted = (0, first_line)  # places are mostly asked for in order, so newlines are counted from the last one on
+
+    def origin(self, data: bytes, position: int) -> Origin:
+        start, number = self._counted
+        if not self._numbered:
+            return Origin(self._base + self.raw_position(position), 0)
+        if position >= start:
+            number += data.count(b"\n", start, position)
+        else:
+            number -= data.count(b"\n", position, start)
+        self._counted = (position, number)
+        return Origin(self._base + self.raw_position(position), number)
+
+    def raw_position(self, position: int) -> int:
+        return position
+
+
+class Stripped(Unchanged):
+    """The data are the raw bytes without their noise; the table that maps them back is made when first asked for."""
+
+    def __init__(self, base: int, first_line: int, raw: bytes) -> None:
+        super().__init__(base, first_line)
+        self._raw = raw
+        self._at: list[int] | None = None  # where something was taken out, as positions in the data
+        self._gone = [0]  # how much of it lies before the first such position, the second one ...
+
+    def raw_position(self, position: int) -> int:
+        """Where the byte at `position` of the data stands, from `base` on."""
+        if self._at is None:
+            self._at = self._table()
+        return position + self._gone[bisect_right(self._at, position)]
+
+    def _table(self) -> list[int]:
+        at = []
+        noise = _NOISE if b"\0" in self._raw or self._raw.startswith(_MARK) else _ESCAPES
+        for found in noise.finditer(self._raw):
+            at.append(found.start() - self._gone[-1])
+            self._gone.append(self._gone[-1] + found.end() - found.start())
+        return at
+
+
+class Rewritten:
+    """The data are lines made from records; where each record stands was noted."""
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._marks: list[Mark] = []
+
+    def add(self, start: int, mark: Mark) -> None:
+        """A line begins at `start` of the data that was made from the record there."""
+        self._starts.append(start)
+        self._marks.append(mark)
+
+    def origin(self, _data: bytes, position: int) -> Origin:
+        return Origin(*self._marks[bisect_right(self._starts, position) - 1])

@@ -1,0 +1,111 @@
+"""Reads the time stamps that engines, containers and init systems write, as they stand there: which fields, and no guess at the rest.
+
+Samples, an envelope's (outer) and a line's own (inner)::
+
+    2026-11-01T09:43:00.123456789Z      docker -t, kubectl --timestamps, CRI
+    Nov 01 09:43:00.123456              journald short and short-precise, syslog
+    Sun 2026-11-01 09:43:00 CET         journald short-full
+    INFO 11-20 05:51:01 [core.py:844]   vLLM: no year, no zone
+    [2025-11-06 16:46:01 DP0 TP3]       SGLang
+    [11/06/2025-16:46:01]               TensorRT-LLM
+    [E1120 12:34:56.123456789 file.cpp] glog: month * 100 + day
+    [Sun Nov  1 09:43:00 2026]          dmesg -T
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+FAR_ENOUGH = 1024  # characters of a line in which its own stamp is looked for
+
+
+class Stamp(msgspec.Struct, frozen=True):
+    """A date and time of day as written. No year: not said. `fraction` in seconds, None where whole seconds are given.
+
+    `zone` is "" where none is said, else "Z", an offset such as "+0100" or "+02:00", or an abbreviation such as "CET".
+    """
+
+    year: int | None
+    month: int
+    day: int
+    hour: int
+    minute: int
+    second: int
+    fraction: float | None = None
+    zone: str = ""
+
+
+_MONTH = f"(?P<name>{'|'.join(MONTHS)})"
+_WEEKDAY = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
+_TIME = r"(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)"
+_FRACTION = r"(?:[.,](?P<fraction>\d{1,9})\d*)?"
+_OFFSET = r"(?P<zone>Z|[+-]\d\d(?::?\d\d)?)"
+_DATE = r"(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)"
+_PROCESS = r"(?:\([^()]{1,80}\) ?){0,3}"
+_LEVEL = "(?:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)"
+
+_OUTER = tuple(
+    re.compile(pattern, re.ASCII)
+    for pattern in (
+        rf"{_DATE}[T ]{_TIME}{_FRACTION}(?: ?{_OFFSET})?$",
+        rf"{_MONTH} +(?P<day>\d{{1,2}}) {_TIME}{_FRACTION}$",
+        rf"{_WEEKDAY} {_DATE} {_TIME} (?P<zone>[A-Z]{{1,5}}|[+-]\d\d(?:\d\d)?)$",
+    )
+)
+
+_FIRST = tuple(  # the line's first words
+    re.compile(pattern, re.ASCII)
+    for pattern in (
+        rf"{_PROCESS}(?:{_LEVEL}:? +)?\[?{_DATE}[T ]{_TIME}{_FRACTION}(?: ?{_OFFSET}\b)?(?!\d)",
+        rf"{_PROCESS}\[(?P<month>\d\d)/(?P<day>\d\d)/(?P<year>\d{{4}})-{_TIME}{_FRACTION}\]",
+        rf"\[{_WEEKDAY} {_MONTH} +(?P<day>\d{{1,2}}) {_TIME} (?P<year>\d{{4}})\]",
+        rf"{_MONTH} +(?P<day>\d{{1,2}}) {_TIME}{_FRACTION}(?!\d)",
+        rf"{_PROCESS}[IWEF](?P<date>\d{{3,4}}) {_TIME}{_FRACTION}(?!\d)",
+    )
+)
+_INSIDE = tuple(  # anywhere: a progress bar or a prefix of the user's own may stand before it
+    re.compile(pattern, re.ASCII)
+    for pattern in (
+        rf"(?<![A-Z]){_LEVEL} (?P<month>\d\d)-(?P<day>\d\d) {_TIME} (?=\[?[^\s\]:]{{1,200}}:\d+\])",
+        rf"\[[IWEF](?P<date>\d{{3,4}}) {_TIME}{_FRACTION}(?!\d)",
+    )
+)
+_CLOCK = re.compile(_TIME, re.ASCII)
+
+
+def outer_stamp(text: str) -> Stamp | None:
+    """The stamp that is all of `text`, cut out of an envelope."""
+    found = next((m for pattern in _OUTER if (m := pattern.match(text))), None)
+    return _stamp(found) if found else None
+
+
+def inner_stamps(text: str) -> list[Stamp]:
+    """The stamps that the line's own writer put into it, the one that begins the line first."""
+    near = text[:FAR_ENOUGH]
+    if not _CLOCK.search(near):
+        return []
+    first = (pattern.match(near) for pattern in _FIRST)
+    inside = (pattern.search(near) for pattern in _INSIDE)
+    return [_stamp(found) for found in (*first, *inside) if found]
+
+
+def _stamp(found: re.Match[str]) -> Stamp:
+    field = found.groupdict()
+    if "date" in field:
+        month, day = divmod(int(field["date"]), 100)
+    else:
+        month, day = MONTHS.index(field["name"]) + 1 if "name" in field else int(field["month"]), int(field["day"])
+    fraction = field.get("fraction")
+    return Stamp(
+        int(field["year"]) if field.get("year") else None,
+        month,
+        day,
+        int(field["hour"]),
+        int(field["minute"]),
+        int(field["second"]),
+        float(f"0.{fraction}") if fraction else None,
+        field.get("zone") or "",
+    )
