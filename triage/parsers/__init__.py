@@ -1,0 +1,1 @@
+"""One module a kind of log: bytes and lines to events."""

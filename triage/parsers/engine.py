@@ -1,0 +1,269 @@
+"""Reads an engine's own output (also bare C++ and interpreter text, and kernel lines among it) into events.
+
+Nothing is done per line: one pass of the scanner over a piece of bytes says where rules may match, and only those lines
+are cut out, freed of their envelope and matched exactly. A sample of what becomes three events (boot, root, death)::
+
+    (APIServer pid=1) INFO 11-20 05:40:01 [api_server.py:1977] vLLM API server version 0.11.2
+    (Worker_TP0 pid=812) ERROR 11-20 05:51:01 [multiproc_executor.py:844] RuntimeError: CUDA error: CUBLAS_STATUS_INTERNAL_ERROR when ...
+    (EngineCore_DP0 pid=301) ERROR 11-20 05:51:02 [core.py:844] EngineCore encountered a fatal error.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from triage.knowledge.scanner import Hits
+from triage.knowledge.table import Rule, RuleTable
+from triage.model import Event, Instant, Kind, Place, Problem
+from triage.parsers.pulse import Pulse
+from triage.parsers.steps import step
+from triage.parsers.tags import Tag, tag
+from triage.parsers.traceback import Traceback, traceback_before
+from triage.parsers.trouble import Trouble
+from triage.sources.clock import Clock, carried
+from triage.sources.pieces import Line, Piece
+
+EVIDENCE_PER_RULE = 64
+MISSES_KEPT = 4096
+LONGEST_MISS = 1024
+HARMLESS_PER_LIFE = 16
+MOST_STREAMS = 256
+MARKS_PER_LIFE = 4096  # lines that speak for a common cause, such as a unit reload: a host's journal has weeks of them, and no lives
+LONGEST_TEXT = 4096
+SAY_NOTHING = ("Traceback (", "frame #", "The above exception was", "During handling of the above")
+TURNS = ("boot", "stop", "death", "exit")  # lines before which those that look like trouble are kept
+
+
+class EngineParser:
+    """Turns the pieces of one source into events. `problems`: rules that took too long; `pulse`: periodic lines; `trouble`: loud ones."""
+
+    def __init__(self, table: RuleTable, source: str, kind: Kind, clock: Clock) -> None:
+        self.table = table
+        self.kind = kind
+        self.clock = clock
+        self.problems: list[Problem] = []
+        self.pulse = Pulse(source, clock, self._of_beat, frozenset(i for i, rule in enumerate(table.rules) if rule.kind == "stall"))
+        self.trouble = Trouble(clock, self._of_trouble)
+        self._periodic = [rule.is_periodic for rule in table.rules]
+        self._loud = [rule.is_trouble for rule in table.rules]
+        self._most = [1 << 20 if rule.kind in ("boot", "ready") else EVIDENCE_PER_RULE for rule in table.rules]
+        self._scanned = 0
+        self._held: tuple[Piece, Line] | None = None
+        self._streams: dict[str, str] = {}  # each stream with the invocation of its last event
+        marks = {mark for cause in table.knowledge.common_causes.causes for mark in cause.marks}
+        self._most_harmless = [MARKS_PER_LIFE if rule.id in marks else HARMLESS_PER_LIFE for rule in table.rules]
+        self._heard: tuple[Line, Tag] | None = None
+        self._misses: set[tuple[str, str, str, str]] = set()
+        self._harmless: Counter[int] = Counter()  # lines of each harmless rule in this life
+        self._walked: tuple[int, Traceback] = (-1, Traceback())  # several rules match one line: its traceback is walked once
+
+    def events(self, pieces: Iterable[Piece]) -> Iterator[Event]:
+        """The events of all pieces: all but the periodic ones, and of those the neighbours of the others and the last.
+
+        They come in order of their place, but for the last periodic ones, which are known only at the end.
+        """
+        piece = None
+        for piece in pieces:
+            yield from self._events_of(piece)
+            self._scanned += len(piece.data) - piece.overlap
+        if piece is not None and piece.data:
+            self.trouble.turn()
+            yield from self.pulse.rest()
+            yield from self._ends(piece)
+
+    def _events_of(self, piece: Piece) -> list[Event]:
+        hits = self.table.scanner.scan(piece.data)
+        if piece.overlap:
+            hits = [hit for hit in hits if hit[0] > piece.overlap]
+        periodic = [hit for hit in hits if self._periodic[hit[1]]]
+        rest = [hit for hit in hits if not self._periodic[hit[1]]] if len(periodic) < len(hits) else []
+        others = [hit for hit in rest if not self._loud[hit[1]]]
+        seen: Counter[int] = Counter()
+        events = [event for line in _by_line(piece.data, others) for event in self._line_events(piece, line, seen)]
+        base = self._scanned - piece.overlap
+        telling = [event.order - base for event in events if self.table.by_id[event.rule].is_telling]
+        events += self.pulse.neighbours(piece, periodic, base, telling)
+        turns = [event.order - base for event in events if event.kind in TURNS]
+        self.trouble.take(piece, [hit for hit in rest if self._loud[hit[1]]], base, sorted(turns))
+        return sorted(events, key=lambda event: event.order)
+
+    def _line_events(self, piece: Piece, hits: Hits, seen: Counter[int]) -> Iterator[Event]:
+        """The events of one line. Where a rule knows the line as an echo, what looks like a fault in it is none."""
+        if all(self._harmless[index] >= self._most_harmless[index] for _, index in hits):
+            return
+        told: set[tuple[int, int]] = set()
+        echoes: set[int] = set()
+        for end, index in sorted(hits, key=lambda hit: not self.table[hit[1]].is_echo):
+            rule = self.table[index]
+            if seen[index] >= self._most[index]:
+                continue
+            line = self._line(piece, end - 1)
+            if (line.start, index) in told or (rule.is_fault and line.start in echoes):
+                continue
+            told.add((line.start, index))
+            matched = self._matched(piece.file, line, rule)
+            if matched is None:
+                continue
+            if rule.is_echo:
+                echoes.add(line.start)
+            if self._is_wanted(rule, index, seen) and (event := self._event(piece, line, rule, matched)):
+                yield event
+
+    def _is_wanted(self, rule: Rule, index: int, seen: Counter[int]) -> bool:
+        """Counts one match; whether it is worth an event: of what harms nobody a few in each life of the engine are."""
+        if rule.kind == "boot":
+            self._harmless.clear()
+            seen.clear()
+        if rule.is_harmless:
+            self._harmless[index] += 1
+            return self._harmless[index] <= self._most_harmless[index]
+        seen[index] += 1
+        return True
+
+    def _event(self, piece: Piece, line: Line, rule: Rule, matched: tuple[str, dict[str, str]]) -> Event | None:
+        """The event of one match; None for what its traceback dismisses."""
+        order = self._scanned - piece.overlap + line.start
+        chain = self._traceback(piece, line, order) if rule.is_root else Traceback()
+        if chain.quoted or (chain.ignored and not rule.is_sticky):
+            return None
+        return self._made(line, piece.place(line), rule, order, matched, self._instant(piece, line), chain)
+
+    def _line(self, piece: Piece, position: int) -> Line:
+        """The line around a position: the last one again where that holds it, since several rules hit one line."""
+        held = self._held
+        if held is None or held[0] is not piece or not held[1].start <= position < held[1].end:
+            self._held = held = (piece, piece.line_at(position))
+        return held[1]
+
+    def _of_beat(self, line: Line, place: Place, index: int, order: int) -> Event | None:
+        rule = self.table[index]
+        matched = self._matched(place.file, line, rule)
+        return None if matched is None else self._made(line, place, rule, order, matched, self.clock.instant(line), Traceback())
+
+    def _of_trouble(self, line: Line, place: Place, order: int) -> Event | None:
+        """The event of a line that looks like trouble; None for one of an engine's life, or one that a rule knows as an echo.
+
+        `message` is its text without the speaker; `known` names a root's signature that matches it. No word of a user is in either.
+        """
+        rules = [self.table[index] for index in sorted({index for _, index in self.table.scanner.scan(line.text.encode())})]
+        found = [(rule, matched) for rule in rules if (matched := self._matched(place.file, line, rule)) is not None]
+        if any(not rule.is_root and not rule.is_trouble for rule, _ in found):
+            return None
+        loud = next(((rule, matched) for rule, matched in found if rule.is_trouble), None)
+        if loud is None:
+            return None
+        text = self._without_user_text(loud[1][0])
+        message = tag(text).message.strip()
+        if not message or message.startswith(SAY_NOTHING):
+            return None
+        known = next((rule.id for rule, _ in found if rule.is_root), "")
+        data = {"message": message[:LONGEST_TEXT], "known": known}
+        return self._made(line, place, loud[0], order, (text, data), self.clock.instant(line), Traceback())
+
+    def _matched(self, file: str, line: Line, rule: Rule) -> tuple[str, dict[str, str]] | None:
+        """The line's text (without a user's words) and the rule's captures in it, where the rule matches and is meant for such lines."""
+        if self._origin(line) not in rule.sources:
+            return None
+        who = self._speaker(line)
+        same = (rule.id, who.process, who.level, who.message)
+        if same in self._misses:
+            return None
+        try:
+            matched = self.table.evidence(rule, line.text)
+        except TimeoutError:
+            self.problems.append(Problem(file, f"rule {rule.id} took too long on a line that begins {line.text[:60]!r}", lost=False))
+            matched = None
+        if matched is None:
+            self._miss(same)
+        return matched
+
+    def _speaker(self, line: Line) -> Tag:
+        if self._heard is None or self._heard[0] is not line:
+            self._heard = (line, tag(line.text))
+        return self._heard[1]
+
+    def _miss(self, same: tuple[str, str, str, str]) -> None:
+        """Remembers that a rule does not match what a process says: a flood repeats it thousands of times."""
+        if len(self._misses) >= MISSES_KEPT:
+            self._misses.clear()
+        if len(same[-1]) <= LONGEST_MISS:
+            self._misses.add(same)
+
+    def _made(
+        self, line: Line, place: Place, rule: Rule, order: int, matched: tuple[str, dict[str, str]], at: Instant | None, chain: Traceback
+    ) -> Event:
+        text, data = matched
+        if rule.kind == "step":
+            data = step(data)
+        if rule.kind == "step" or rule.is_echo:
+            text = self._without_user_text(text)
+        who = tag(text)
+        if line.stream in self._streams or len(self._streams) < MOST_STREAMS:
+            self._streams[line.stream] = line.invocation
+        if line.invocation:
+            data["invocation"] = line.invocation
+        return Event(
+            kind=rule.kind,
+            rule=rule.id,
+            place=place,
+            text=text[:LONGEST_TEXT],
+            at=at,
+            stream=line.stream,
+            role=rule.role,
+            fault=rule.fault,
+            process=who.process,
+            pid=who.pid if who.pid is not None else line.pid,
+            rank=_rank(line, who, data),
+            level=who.level,
+            host=line.host,
+            data=data,
+            frames=chain.frames,
+            follows=chain.follows,
+            order=order,
+            origin=self._origin(line),
+        )
+
+    def _without_user_text(self, text: str) -> str:
+        try:
+            return self.table.without_user_text(text)
+        except TimeoutError:
+            return ""  # where it cannot be known what is whose, nothing is shown
+
+    def _ends(self, piece: Piece) -> Iterator[Event]:
+        """Where the log ends, for each of its streams: whether something was a stream's last word is evidence."""
+        line = piece.line_at(len(piece.data) - 1)
+        self._streams[line.stream] = line.invocation
+        place = piece.place(line)
+        for stream, invocation in self._streams.items():
+            data = {"invocation": invocation} if invocation else {}
+            yield Event(kind="end", rule="log-ends", place=place, text="", stream=stream, order=self._scanned, origin=self.kind, data=data)
+
+    def _origin(self, line: Line) -> Kind:
+        return "kernel" if line.unit == "kernel" else self.kind
+
+    def _traceback(self, piece: Piece, line: Line, order: int) -> Traceback:
+        if self._walked[0] != order:
+            self._walked = (order, traceback_before(line, piece.before))
+        return self._walked[1]
+
+    def _instant(self, piece: Piece, line: Line) -> Instant | None:
+        return self.clock.instant(line) or carried(piece, line, self.clock)
+
+
+def _by_line(data: bytes, hits: Hits) -> Iterator[Hits]:
+    """The hits in groups that end in one line each."""
+    first = 0
+    while first < len(hits):
+        stop = data.find(b"\n", hits[first][0] - 1)
+        last = first + 1
+        while last < len(hits) and (stop < 0 or hits[last][0] <= stop):
+            last += 1
+        yield hits[first:last]
+        first = last
+
+
+def _rank(line: Line, who: Tag, data: dict[str, str]) -> int | None:
+    """The global rank that speaks: by the line's envelope, by its tag, or by what the rule captured."""
+    told = line.rank if line.rank is not None else who.rank
+    return int(data["rank"]) if told is None and data.get("rank", "").isdigit() else told
