@@ -1,0 +1,98 @@
+"""Where one life of an engine ends and the next begins."""
+
+from __future__ import annotations
+
+from triage.model import Boot, Event, Instant, Place
+from triage.timeline.boots import boots
+
+T0 = 1_000_000.0
+
+
+class Story:
+    """Builds the events of one stream a line at a time."""
+
+    def __init__(self, stream: str = "") -> None:
+        self.stream = stream
+        self.events: list[Event] = []
+
+    def say(self, kind: str, rule: str = "", *, pid: int | None = None, process: str = "APIServer", file: str = "vllm.log", **data: str) -> Story:
+        count = len(self.events) + 1
+        self.events.append(
+            Event(
+                kind=kind,
+                rule=rule or f"vllm/{kind}",
+                place=Place("vllm.log", file, count * 100, count),
+                text=kind,
+                at=Instant.sharp(T0 + count),
+                stream=self.stream,
+                process=process,
+                pid=pid,
+                data=data,
+                order=count,
+            )
+        )
+        return self
+
+    def boots(self) -> list[Boot]:
+        return boots(self.events)
+
+
+def test_several_banner_lines_are_one_boot() -> None:
+    story = Story().say("boot", "vllm/boot-banner", version="0.11.2").say("boot", "vllm/boot-args").say("boot", "vllm/boot-engine").say("ready")
+    (boot,) = story.boots()
+    assert (boot.version, boot.ended_by, boot.engine) == ("0.11.2", "log ends", "vllm")
+
+
+def test_a_banner_after_ready_or_after_a_death_is_a_new_boot() -> None:
+    story = Story().say("boot").say("ready").say("death").say("exit").say("boot").say("ready").say("boot")
+    assert [b.ended_by for b in story.boots()] == ["death: vllm/death", "next boot (banner)", "log ends"]
+
+
+def test_a_second_web_server_beside_the_first_is_no_new_boot() -> None:
+    story = Story().say("boot").say("ready").say("boot", "torch/boot-uvicorn", process="").say("ready")
+    assert len(story.boots()) == 1
+    assert len(story.say("exit").say("boot", "torch/boot-uvicorn", process="").boots()) == 2
+
+
+def test_a_banner_before_ready_with_another_pid_is_a_new_boot() -> None:
+    assert len(Story().say("boot", pid=10).say("boot", "vllm/boot-engine", pid=11, process="EngineCore").boots()) == 1
+    assert [b.boundary for b in Story().say("boot", pid=10).say("boot", pid=11).boots()] == ["banner", "pid change"]
+
+
+def test_the_same_banner_again_after_weights_were_loaded_is_a_new_boot() -> None:
+    assert len(Story().say("boot", pid=1).say("boot", pid=1).boots()) == 1
+    assert len(Story().say("boot", pid=1).say("milestone", "vllm/milestone-weights").say("boot", pid=1).boots()) == 2
+
+
+def test_a_gap_in_time_alone_never_cuts() -> None:
+    story = Story().say("boot").say("ready").say("progress")
+    late = Instant.sharp(T0 + 90 * 86400)
+    story.events.append(Event(kind="progress", rule="vllm/progress", place=Place("vllm.log", "vllm.log", 9999, 99), text="", at=late, order=99))
+    assert len(story.boots()) == 1
+
+
+def test_a_log_that_begins_in_the_middle_is_a_boot_of_its_own() -> None:
+    first, second = Story().say("progress").say("boot").say("ready").boots()
+    assert (first.boundary, first.start, second.boundary) == ("log begins", None, "banner")
+
+
+def test_journald_invocations_and_container_files_cut_whatever_the_text_says() -> None:
+    assert [b.boundary for b in Story().say("progress", invocation="a").say("progress", invocation="b").boots()] == ["log begins", "invocation id"]
+    assert [b.boundary for b in Story().say("ready", file="c/0.log").say("ready", file="c/1.log").boots()] == ["log begins", "container file"]
+
+
+def test_what_an_entrypoint_echoes_after_a_death_belongs_to_the_next_boot() -> None:
+    first, second = Story().say("boot").say("death").say("config", NCCL_DEBUG="INFO").say("boot").boots()
+    assert "NCCL_DEBUG" not in first.config
+    assert second.config["NCCL_DEBUG"] == "INFO"
+
+
+def test_interleaved_streams_are_cut_each_for_itself() -> None:
+    one, two = Story("pod-a").say("boot").say("ready"), Story("pod-b").say("boot").say("death").say("boot")
+    mixed = [e for pair in zip(one.events, two.events, strict=False) for e in pair] + two.events[2:]
+    assert sorted((b.stream, b.ended_by) for b in boots(mixed)) == [("pod-a", "log ends"), ("pod-b", "death: vllm/death"), ("pod-b", "log ends")]
+
+
+def test_the_end_of_a_log_alone_is_no_life() -> None:
+    end = Event(kind="end", rule="log-ends", place=Place("x", "x.log", 9), text="", order=9)
+    assert boots([end]) == []

@@ -1,0 +1,1 @@
+"""Events joined to boots, outages and incidents."""
