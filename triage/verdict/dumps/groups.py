@@ -1,0 +1,169 @@
+"""Process groups out of the dumps of all ranks: who belongs to each, and how far each member came.
+
+A group is its name and its members, since groups on other ranks may share a name. Members come from `pg_config`; where that is
+wrong, as gloo's is, they are inferred from entries and from the numbers that a rank gives its groups. `record_id` is never compared.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from itertools import pairwise
+
+from triage.parsers.flight_recorder.records import Lane, RankDumps, Recording
+from triage.verdict.dumps.records import Group, Position
+
+STATUS_SINCE = (2, 3)  # the version that brought pg_status
+
+Links = Mapping[str, int]
+
+
+def groups(dumps: RankDumps) -> list[Group]:
+    """Every group of more than one member that a dump knows, ordered by name."""
+    members = _members(dumps)
+    links = {r.rank: numbers(r, dumps.recordings) for r in dumps.recordings}
+    everyone = world(dumps)
+    found = [_group(dumps, name, desc, ranks, told, links, everyone) for (name, desc, ranks, told) in members]
+    return sorted((g for g in found if len(g.members) > 1 or not g.whole), key=lambda g: (len(g.name), g.name, g.members))
+
+
+def world(dumps: RankDumps) -> frozenset[int]:
+    """All ranks of the job as far as the dumps tell: named as members, present, lost, or in a gap between these."""
+    known = told_ranks(dumps) | {*dumps.ranks, *dumps.lost, *range(dumps.world or 0)}
+    return frozenset(known | set(range(max(known, default=-1) + 1)))
+
+
+def told_ranks(dumps: RankDumps) -> frozenset[int]:
+    """Ranks that some dump names as a member of a group, right or wrong."""
+    return frozenset(rank for r in dumps.recordings for config in r.config.values() for rank in config.ranks)
+
+
+def numbers(recording: Recording, all_recordings: tuple[Recording, ...]) -> dict[str, int]:
+    """The rank's own number of each of its groups, by name.
+
+    Entries link the two. A rank without entries: groups get their numbers in the order in which they are made, and so do names
+    that are numbers; else a peer with the same numbers tells which is which by description.
+    """
+    own = {name: number for number, (name, _) in recording.links.items()}
+    named = [name for name in recording.config if name.isdecimal()]
+    if named and len(named) == len(recording.config) == len(recording.status):
+        ordered = dict(zip(sorted(named, key=int), sorted(recording.status), strict=True))
+        if all(ordered.get(name) == number for name, number in own.items()):
+            return ordered
+    by_desc = Counter(config.desc for config in recording.config.values())
+    for peer in all_recordings:
+        if peer.rank != recording.rank and peer.status.keys() == recording.status.keys():
+            for number, (_, desc) in peer.links.items():
+                if by_desc[desc] == 1 and number not in own.values():
+                    own.setdefault(next(name for name, config in recording.config.items() if config.desc == desc), number)
+    return own
+
+
+def _members(dumps: RankDumps) -> list[tuple[str, str, tuple[int, ...], bool]]:
+    """Name, description and members of each group, and whether the members were told."""
+    told: dict[tuple[str, tuple[int, ...]], str] = {}
+    for recording in dumps.recordings:
+        for name, config in recording.config.items():
+            if name and recording.rank in config.ranks:
+                told[name, config.ranks] = config.desc
+    covered = {(name, rank) for name, ranks in told for rank in ranks}
+    loose: dict[tuple[str, str], set[int]] = {}
+    for recording in dumps.recordings:
+        for lane in recording.lanes:
+            if (lane.name, recording.rank) not in covered:
+                loose.setdefault((lane.name, lane.desc), set()).add(recording.rank)
+    inferred = [(name, desc, tuple(sorted(_inferred(dumps, name, desc, ranks))), False) for (name, desc), ranks in loose.items()]
+    return [(name, desc, ranks, True) for (name, ranks), desc in told.items()] + inferred
+
+
+def _inferred(dumps: RankDumps, name: str, desc: str, seen: set[int]) -> set[int]:
+    """Members of a group that no dump lists: who has entries, everyone in the default group, and whose numbering has room for it."""
+    if desc == "default_pg":
+        return set(world(dumps))
+    return seen | {r.rank for r in dumps.recordings if own_number(r, name) is not None}
+
+
+def own_number(recording: Recording, name: str) -> int | None:
+    """The number that `recording`'s rank must have given to group `name`, where its other groups leave only that.
+
+    Names that are numbers count all groups of the job, a rank's own numbers only those it belongs to: where both grow by the
+    same amount from one of its groups to the next, it belongs to all groups in between.
+    """
+    if not name.isdecimal():
+        return None
+    pairs = sorted({(number, int(other)) for number, (other, _) in recording.links.items() if other.isdecimal()} | {(0, 0)})
+    for (number, first), (later, second) in pairwise(pairs):
+        if first <= int(name) <= second and later - number == second - first:
+            return number + int(name) - first
+    return None
+
+
+def _group(
+    dumps: RankDumps, name: str, desc: str, members: tuple[int, ...], told: bool, links: Mapping[int, Links], everyone: frozenset[int]
+) -> Group:
+    by_rank = {r.rank: r for r in dumps.recordings if r.rank in members}
+    lanes = {rank: lane for rank, r in by_rank.items() for lane in r.lanes if lane.name == name}
+    mixed = any(name in r.exchanges for r in by_rank.values())
+    positions = {rank: p for rank, r in by_rank.items() if (p := _position(r, name, lanes.get(rank), links[rank], mixed)) is not None}
+    whole = told or (desc == "default_pg" and knows_world(dumps))
+    used = any(p.done > 0 for p in positions.values())
+    others = [r for r in dumps.recordings if r.rank not in members and not used and not _excluded(r, name)] if not whole else []
+    return Group(
+        name=name,
+        desc=desc,
+        members=members,
+        told=told,
+        whole=whole,
+        candidates=frozenset(r.rank for r in others),
+        unseen=frozenset() if whole else everyone - {*dumps.ranks},
+        lanes=lanes,
+        positions=positions,
+        trusted=all(lane.timed for lane in lanes.values()) and (bool(lanes) or all(r.timed for r in by_rank.values())),
+    )
+
+
+def knows_world(dumps: RankDumps) -> bool:
+    """Whether all ranks of the job are known and not only those that left something."""
+    return world(dumps) <= (set(range(dumps.world)) if dumps.world is not None else told_ranks(dumps))
+
+
+def _excluded(recording: Recording, name: str) -> bool:
+    """Whether the numbering of the rank's groups leaves no room for group `name`; see `own_number`."""
+    return name.isdecimal() and own_number(recording, name) is None and int(name) < max(_named_numbers(recording), default=0)
+
+
+def _named_numbers(recording: Recording) -> list[int]:
+    return [int(name) for name, _ in recording.links.values() if name.isdecimal()]
+
+
+def _position(recording: Recording, name: str, lane: Lane | None, links: Links, mixed: bool) -> Position | None:
+    """Where the rank is in the group, None where its dump cannot tell.
+
+    `pg_status` counts sends and receives too, so in a group that has them (`mixed`) only entries count.
+    """
+    number = links.get(name, own_number(recording, name))
+    status = None if mixed or number is None else recording.status.get(number)
+    seen = _by_entries(lane) if lane else Position(0, 0)
+    if status is not None:
+        return Position(max(seen.entered, status.enqueued), max(seen.done, status.completed))
+    if recording.cut:
+        return None
+    if lane is not None and (lane.sequences or lane.carried):
+        return seen
+    if mixed:
+        return None
+    if recording.version < STATUS_SINCE:
+        return Position(0, 0) if recording.entries and not recording.wrapped else None
+    never = name not in recording.config if _names_groups(recording) else number is not None
+    return Position(0, 0) if never else None
+
+
+def _names_groups(recording: Recording) -> bool:
+    """Whether pg_config is of use: gloo writes one nameless group."""
+    return any(recording.config) or not recording.links
+
+
+def _by_entries(lane: Lane) -> Position:
+    """By what the lane holds. What is before the first operation that has not ended, has ended."""
+    entered = max(max(lane.numbers(), default=0), lane.carried)
+    return Position(entered, lane.front.sequence - 1 if lane.front else entered)

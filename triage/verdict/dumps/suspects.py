@@ -1,0 +1,212 @@
+"""Suspects out of the evidence, strongest first: mismatch, rank that never entered, device that stands still, no dump, late arrival."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from triage.model import Suspect
+from triage.parsers.flight_recorder.records import STARTED, RankDumps, Transfer
+from triage.verdict.dumps import words
+from triage.verdict.dumps.blame import Blame
+from triage.verdict.dumps.lateness import Late
+from triage.verdict.dumps.records import NO_RANK, Difference, Group, Wait
+from triage.verdict.dumps.waits import Pair, elements
+
+EVIDENCE_SHOWN = 4
+# Missing dumps point at their ranks only while most members of the group have left one.
+MOST_MISSING = 0.5
+
+Device = Mapping[int, Sequence[tuple[Group, int, int]]]
+
+
+def of_differences(differences: Sequence[Difference]) -> Iterator[Suspect]:
+    """Members in the minority of a mismatch; where two parties are equally big, all of them without a verdict."""
+    for found in differences:
+        if found.kind == "own sizes":
+            for rank in found.odd:
+                reason = f"its own input and output do not fit in {found.group}, sequence {found.sequence}: {found.sides[0][0]}"
+                yield Suspect(rank=rank, strength="proven", reason=reason, evidence=_sides(found))
+            continue
+        for rank in found.odd:
+            does = next(told for told, ranks in found.sides if rank in ranks)
+            most, by = found.sides[0]
+            reason = f"{_deviation(found, does, most)} in {found.group}, sequence {found.sequence}; {words.ranks(by)} {_agree(by)} on {most}"
+            yield Suspect(rank=rank, strength="likely" if found.ended else "proven", reason=reason, evidence=_sides(found))
+        if not found.odd:
+            for does, ranks in found.sides:
+                for rank in ranks:
+                    reason = f"{does} in {found.group}, sequence {found.sequence}, where others have another {found.kind}, and there is no majority"
+                    yield Suspect(rank=rank, strength="cannot-tell", reason=f"{reason}; needed: what the code meant to call", evidence=_sides(found))
+
+
+def _deviation(found: Difference, does: str, most: str) -> str:
+    if found.kind == "operation":
+        return f"calls {does} instead of {most} (it skipped, repeated or reordered one, or took another branch)"
+    return f"{'sends' if found.kind == 'size' else 'has dtype'} {does} instead of {most}"
+
+
+def _agree(by: Sequence[int]) -> str:
+    return "agree" if len(by) > 1 else "is"
+
+
+def _sides(found: Difference) -> tuple[str, ...]:
+    return tuple(f"{words.ranks(ranks)}: {told} at sequence {found.sequence} of {found.group}" for told, ranks in found.sides)
+
+
+def of_blame(found: Blame, groups: Sequence[Group]) -> Iterator[Suspect]:
+    """Ranks that never entered what their peers wait in."""
+    for rank, waits in found.roots.items():
+        guessed = all(wait.guessed for wait in waits)
+        yield Suspect(
+            rank=rank, strength="likely" if guessed else "proven", reason=_absence(waits, guessed), evidence=_waiting(rank, waits, groups)
+        )
+
+
+def _absence(waits: Sequence[Wait], guessed: bool) -> str:
+    first = min(waits, key=lambda wait: wait.order)
+    others = len({wait.group for wait in waits}) - 1
+    more = f" (and {words.several(others, 'more group')})" if others else ""
+    waiting = {wait.rank for wait in waits}
+    verb = "did not come to" if first.transfer else "never entered"
+    if guessed:
+        return f"{verb} {step(first)}{more}, in which {words.ranks(waiting)} cannot have gone on without it: they timed out"
+    return f"{verb} {step(first)}{more}, where {words.ranks(waiting)} {words.verb(waiting, 'wait')}, and waits nowhere itself: its host is stuck"
+
+
+def step(wait: Wait) -> str:
+    """The operation that a rank waits in, in words."""
+    return f"{wait.what or 'an operation'}, sequence {wait.sequence}, of {wait.group}"
+
+
+def _waiting(rank: int, waits: Sequence[Wait], groups: Sequence[Group]) -> tuple[str, ...]:
+    places = {group.label: group.positions.get(rank) for group in groups if rank in group.members}
+    told: dict[str, list[Wait]] = {}
+    for wait in waits:
+        told.setdefault(wait.group, []).append(wait)
+    lines = []
+    for label, found in sorted(told.items(), key=lambda item: min(wait.order for wait in item[1])):
+        low = min(wait.sequence for wait in found)
+        place = places.get(label)
+        if found[0].transfer:
+            lines.append(f"{label}: {words.ranks(w.rank for w in found)} in {found[0].what}, no counterpart open on rank {rank}")
+        else:
+            at = f"rank {rank} last entered {place.entered}" if place is not None else f"rank {rank} not there"
+            lines.append(f"{label}: {words.ranks(w.rank for w in found)} in sequence {low}, {at}")
+    return _shortened(lines)
+
+
+def _shortened(lines: list[str]) -> tuple[str, ...]:
+    return tuple(lines if len(lines) <= EVIDENCE_SHOWN else [*lines[: EVIDENCE_SHOWN - 1], f"and {len(lines) - EVIDENCE_SHOWN + 1} more groups"])
+
+
+def of_devices(held: Device) -> Iterator[Suspect]:
+    """Ranks that have not finished what the other members of their groups have."""
+    for rank, found in sorted(held.items()):
+        group, done, most = max(found, key=lambda item: item[2] - item[1])
+        reason = (
+            f"its GPU or its watchdog stands still: in {group.label} it has finished {done}, others {most}, and none of these can finish without it"
+        )
+        more = [f"{g.label}: rank {rank} finished {d}, others {m}, of {p.entered} it entered" for g, d, m in found if (p := g.positions.get(rank))]
+        strong = len(found) > 1 or most - done > 1
+        yield Suspect(rank=rank, strength="proven" if strong else "likely", reason=reason, evidence=_shortened(more))
+
+
+def of_transfers(found: Iterable[tuple[Pair, Transfer, Transfer]]) -> Iterator[Suspect]:
+    """Both sides of a send and receive that do not fit: which of them is wrong is not in the dumps."""
+    for (name, _, source, target), sent, received in found:
+        there = f"in {name}, sequence {sent.sequence}"
+        reason = (
+            f"rank {source} sends {elements(sent.sizes)} elements {there}, and rank {target} receives {elements(received.sizes)}; "
+            "needed: what the code meant to send"
+        )
+        yield from (Suspect(rank=rank, strength="cannot-tell", reason=reason) for rank in (source, target))
+
+
+def of_circle(circle: Sequence[tuple[int, ...]], waits: Sequence[Wait]) -> Iterator[Suspect]:
+    """The smaller party of a circle of waits; all parties without a verdict where none is smaller."""
+    if not circle:
+        return
+    clear = len(circle) == 1 or len(circle[0]) > len(circle[1])
+    for party in circle[1:] if clear and len(circle) > 1 else circle:
+        for rank in party:
+            where = step(min((w for w in waits if w.rank == rank and w.absent), key=lambda w: w.order))
+            if clear and len(circle) > 1:
+                reason = f"entered {where} first, while {words.ranks(circle[0])} went into another group first, and each waits for the other"
+                yield Suspect(rank=rank, strength="likely", reason=reason, evidence=_circle_lines(circle, waits))
+            else:
+                reason = f"waits in {where} for ranks that wait for it elsewhere; needed: the order in which the code calls these groups"
+                yield Suspect(rank=rank, strength="cannot-tell", reason=reason, evidence=_circle_lines(circle, waits))
+
+
+def _circle_lines(circle: Sequence[tuple[int, ...]], waits: Sequence[Wait]) -> tuple[str, ...]:
+    first = {party: min((w for w in waits if w.rank == party[0] and w.absent), key=lambda w: w.order) for party in circle}
+    return tuple(f"{words.ranks(party)} in sequence {w.sequence} of {w.group}, waiting for {words.ranks(w.absent)}" for party, w in first.items())
+
+
+def of_starts(groups: Sequence[Group]) -> Iterator[Suspect]:
+    """Ranks whose device has not even started an operation that it has started on others, where the recorder tells starts."""
+    seen: set[int] = set()
+    for group in groups:
+        fronts = {rank: lane.front for rank, lane in group.lanes.items() if lane.front is not None}
+        first = min((front.sequence for front in fronts.values()), default=0)
+        at = {rank: front.progress for rank, front in fronts.items() if front.sequence == first}
+        late = sorted(rank for rank, progress in at.items() if progress < STARTED)
+        begun = sorted(rank for rank, progress in at.items() if progress == STARTED)
+        if begun and late and len(late) < len(begun):
+            for rank in late:
+                if rank not in seen:
+                    seen.add(rank)
+                    reason = f"its GPU has not started sequence {first} of {group.label}, {words.ranks(begun)} did: something before it is stuck"
+                    evidence = (f"{words.ranks(late)} scheduled, {words.ranks(begun)} started",)
+                    yield Suspect(rank=rank, strength="likely", reason=reason, evidence=evidence)
+
+
+def of_unfinished(groups: Sequence[Group]) -> Iterator[Suspect]:
+    """A minority that has not finished an operation that others have, where that alone proves little (broadcast, reduce, gather)."""
+    for group in groups:
+        if not group.trusted:
+            continue
+        most = max((p.done for p in group.positions.values()), default=0)
+        behind = sorted(rank for rank, p in group.positions.items() if p.done < min(most, p.entered))
+        if behind and len(behind) * 2 < len(group.positions):
+            for rank in behind:
+                done = group.positions[rank].done
+                reason = f"has not finished sequence {done + 1} of {group.label}, which others have"
+                evidence = (f"{group.label}: rank {rank} finished {done}, others up to {most}",)
+                yield Suspect(rank=rank, strength="likely", reason=reason, evidence=evidence)
+
+
+def of_missing(dumps: RankDumps, waits: Sequence[Wait], groups: Sequence[Group], doubted: Sequence[int] = ()) -> Iterator[Suspect]:
+    """Ranks without a dump where everybody with one is there and waits; without a verdict where `doubted` ranks seem to wait in a circle."""
+    blamed: dict[int, list[Wait]] = {}
+    size = {(group.label, rank): len({*group.members} | group.unseen) for group in groups for rank in group.members}
+    for wait in waits:
+        most = MOST_MISSING * size.get((wait.group, wait.rank), 2)
+        for rank in wait.unseen if len(wait.unseen) <= most and not wait.absent else ():
+            blamed.setdefault(rank, []).append(wait)
+    for rank, found in sorted(blamed.items()):
+        first = min(found, key=lambda wait: wait.order)
+        waiting = {wait.rank for wait in found}
+        there = f"{words.ranks(waiting)} {words.verb(waiting, 'wait')} in {step(first)}, and every other member with a dump is there"
+        if rank in dumps.lost:
+            yield Suspect(rank=rank, strength="cannot-tell", reason=f"its dump cannot be read; {there}; needed: a readable dump of rank {rank}")
+        elif doubted:
+            reason = f"left no dump; {there}; but {words.ranks(doubted)} seem to wait for each other; needed: the dump of rank {rank}"
+            yield Suspect(rank=rank, strength="cannot-tell", reason=reason)
+        else:
+            evidence = (f"dumps of {words.ranks(dumps.ranks)}, none of rank {rank}",)
+            yield Suspect(rank=rank, strength="likely", reason=f"left no dump (dead, blocked, or still in teardown); {there}", evidence=evidence)
+
+
+def of_late(found: Sequence[Late]) -> Iterator[Suspect]:
+    """Ranks that came to an operation after the others had waited for half of its timeout or longer."""
+    for one in {late.rank: late for late in reversed(found)}.values():
+        clock = f", its clock being {words.seconds(abs(one.offset))} {'ahead' if one.offset > 0 else 'behind'}" if abs(one.offset) > 1e6 else ""
+        reason = f"came {words.seconds(one.by)} after the others to {one.what or 'an operation'}, sequence {one.sequence}, of {one.group}{clock}"
+        yield Suspect(rank=one.rank, strength="likely", reason=reason, evidence=(f"timeout {one.timeout_ms / 1000:.0f} s",))
+
+
+def unnamed(reason: str, evidence: Sequence[str] = ()) -> Suspect:
+    """That no rank can be named, why, and what would be needed."""
+    return Suspect(rank=NO_RANK, strength="cannot-tell", reason=reason, evidence=tuple(evidence))
+
