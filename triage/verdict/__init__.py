@@ -1,0 +1,1 @@
+"""Forks, root before consequence, and the name of each incident."""

@@ -1,0 +1,125 @@
+"""Finds the best lines of an incident that has no root: those nearest to its end that look like trouble and that it did not survive.
+
+They are shown, and unknown incidents are told apart by them; they never name a class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from triage.knowledge.load import Knowledge
+from triage.model import UNCLASSIFIED, Event, Incident, Seconds, Verdict
+from triage.verdict.causes import STATS_INTERVAL
+from triage.verdict.context import Context
+from triage.verdict.normalise import masked
+
+BEST = 5
+QUIET = 16
+MOST_VERDICTS = 5000
+REPORT_BYTES = 16384  # how far below the mark of a death the rest of its report reaches
+AROUND: Seconds = 120.0
+
+
+class Loud(Protocol):
+    """What one source keeps of its lines that look like trouble."""
+
+    def between(self, first: int, last: float) -> list[Event]:
+        """Those whose order lies from `first` to `last`."""
+        ...
+
+
+class Stretch(NamedTuple):
+    """Where in a source the lines of one incident may stand, and where in it the end is, all by order; and where that life began."""
+
+    began: int
+    first: int
+    mark: float
+    last: float
+
+
+def with_best_lines(verdicts: Iterable[Verdict], loud: Mapping[str, Loud], knowledge: Knowledge) -> list[Verdict]:
+    """The verdicts, those without a root with their best lines; `loud` by the name of the source."""
+    telling = {line.id: number for number, line in enumerate(knowledge.trouble.lines)}
+    out, looked = [], 0
+    for verdict in verdicts:
+        lines = loud.get(verdict.incident.source)
+        if verdict.fault_class == UNCLASSIFIED and verdict.root is None and lines is not None and looked < MOST_VERDICTS:
+            looked += 1
+            verdict = _with_lines(verdict, lines, telling)
+        out.append(verdict)
+    return out
+
+
+def message(event: Event) -> str:
+    """What a line says, without who says it."""
+    return event.data.get("message", event.text)
+
+
+def _with_lines(verdict: Verdict, lines: Loud, telling: Mapping[str, int]) -> Verdict:
+    incident = verdict.incident
+    where = _stretch(incident)
+    if where is None:
+        return verdict
+    found = [e for e in lines.between(where.first, where.last) if e.stream == incident.stream]
+    if where.first > where.began:  # the engine lived through it, so that it went on after a line says nothing of that line
+        quiet = [e for e in lines.between(where.began, where.first - 1) if e.stream == incident.stream]
+    else:
+        context = Context(incident)
+        quiet = [e for e in found if _went_on(e, context)]
+    left = [e for e in found if e not in quiet]
+    best = _best(left, quiet, where.mark, telling) or _marks(incident)
+    return msgspec.structs.replace(verdict, best_lines=best, quiet_lines=tuple(quiet[-QUIET:]))
+
+
+def _marks(incident: Incident) -> tuple[Event, ...]:
+    """Where nothing looks like trouble: the lines that say that something is dead, which is all there is."""
+    return tuple(e for e in incident.events if e.kind in ("death", "exit"))[:BEST]
+
+
+def _best(events: Sequence[Event], quiet: Iterable[Event], mark: float, telling: Mapping[str, int]) -> tuple[Event, ...]:
+    """The best first: what was not survived before, what is most telling, what is nearest to the end. Each saying once."""
+    survived = {masked(message(e)) for e in quiet}
+    masks = {e.order: masked(message(e)) for e in events}
+
+    def rank(event: Event) -> tuple[bool, int, float]:
+        return masks[event.order] in survived, telling.get(event.rule, len(telling)), abs(event.order - mark)
+
+    best: dict[str, Event] = {}
+    for event in sorted(events, key=rank):
+        best.setdefault(masks[event.order], event)
+    return tuple(best.values())[:BEST]
+
+
+def _went_on(event: Event, context: Context) -> bool:
+    return context.ready_after(event) or context.milestone_after(event) or context.progress_after(event, STATS_INTERVAL)
+
+
+def _stretch(incident: Incident) -> Stretch | None:
+    boot = incident.boot
+    if boot is None or not boot.events:
+        return None
+    ends = [e.order for e in boot.events if e.kind in ("death", "exit")]
+    following = incident.next_boot.events[0].order - 1 if incident.next_boot and incident.next_boot.events else None
+    began = boot.events[0].order
+    if ends:
+        below = min(ends) + REPORT_BYTES
+        return Stretch(began, began, min(ends), below if following is None else min(below, following))
+    if following is not None:
+        return Stretch(began, began, following, following)
+    return _around_outage(incident)
+
+
+def _around_outage(incident: Incident) -> Stretch | None:
+    """Between the last event well before the outage and the first well after it: by time, which is all that joins the two."""
+    outage, boot = incident.outage, incident.boot
+    if outage is None or boot is None:
+        return None
+    start, end = outage.onset.earliest - AROUND, (outage.ended or outage.began).latest + AROUND
+    timed = [(e.order, e.at.earliest) for e in boot.events if e.at]
+    first = max((order for order, at in timed if at < start), default=boot.events[0].order)
+    last = min((order for order, at in timed if at > end), default=float("inf"))
+    mark = min((order for order, at in timed if at >= outage.began.earliest), default=last)
+    return Stretch(boot.events[0].order, first, min(mark, boot.events[-1].order), last)
