@@ -1,0 +1,1 @@
+"""Tables, documents and explanations of what was found."""

@@ -1,0 +1,128 @@
+"""What `triage classify` prints for people: what was read, the table, and below it what limits the answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from triage.model import Findings
+from triage.report import words
+from triage.report.counts import Row, outage_sentence, rows
+from triage.report.fitting import columns, fitted_table, wrapped
+
+DEFINITIONS = {
+    "onset": "from the onset of the fault to the first death mark, exit or refused probe",
+    "progress": "from the last line that shows progress to the first death mark, exit or refused probe",
+    "ready": "from READY to the first death mark, exit or refused probe",
+    "first-failed-probe": "from the first failed probe to the first death mark, exit or refused probe",
+}
+HEADINGS = ("class", "family", "n", "time to death", "dump", "probe", "seen")
+# What gives way on a narrow terminal, in this order; --format json has everything.
+GIVE = (("group", 24), ("probe", 12), ("family", 0), ("group", 12), ("seen", 11), ("dump", 0), ("probe", 0), ("class", 16), ("seen", 0))
+NOTES_SHOWN = 12
+WIDEST_NOTE = 120
+
+
+def text_table(findings: Findings, by: str = "", *, style: str = "simple", heading: str = "") -> str:
+    """The whole answer as text; `style` is a tabulate format (`simple` for terminals, `github` for Markdown).
+
+    `heading` stands in place of the line that says what was read.
+    """
+    parts = [_wrapped(heading or headline(findings), style), "", _table(rows(findings, by), by, style)]
+    below = list(notes(findings))
+    if below:
+        bullet = "- " if style == "github" else ""
+        parts += ["", *(_wrapped(bullet + note, style) for note in below)]
+    return "\n".join(parts)
+
+
+def headline(findings: Findings) -> str:
+    """One line of what was read: files, bytes, window, boots, coverage."""
+    files = sum(len(s.files) for s in findings.sources)
+    parts = [f"{words.number(files, 'file')}, {words.size(sum(s.bytes for s in findings.sources))}"]
+    coverage = findings.coverage
+    if coverage.start is not None and coverage.end is not None:
+        parts.append(f"{words.minutes(coverage.start, coverage.end)} UTC")
+    parts.append(words.number(len(findings.boots), "boot"))
+    if coverage.ratio is not None:
+        parts.append(f"coverage {coverage.ratio:.0%}")
+    return ", ".join(parts)
+
+
+def _table(listed: list[Row], by: str, style: str) -> str:
+    headings = ((by,) if by else ()) + HEADINGS
+    cells = [((row.group,) if by else ()) + _cells(row) for row in listed]
+    give = [(by if heading == "group" else heading, least) for heading, least in GIVE]
+    return fitted_table(headings, cells, style, give, right=("n",))
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    return (row.fault_class, row.family if row.fault else "no fault", str(row.count), _death(row), row.dump, row.first_probe, _seen(row))
+
+
+def _death(row: Row) -> str:
+    if row.median is None or row.low is None or row.high is None:
+        return "-"
+    if row.high - row.low < 1.0:
+        return words.length(row.median)
+    return f"{row.median:.0f} s ({row.low:.0f}-{row.high:.0f})"
+
+
+def _seen(row: Row) -> str:
+    if row.first_seen is None:
+        return "-"
+    if row.count == 1:
+        return words.short(row.first_seen)
+    return f"{words.day(row.first_seen)} .. {words.day(row.last_seen)}"
+
+
+def notes(findings: Findings) -> Iterable[str]:
+    """What the reader must know, one sentence each: outages, definition, conflicts, gaps, problems, assumptions."""
+    sentence = outage_sentence(findings)
+    if sentence:
+        yield sentence
+    if any(v.incident.time_to_death for v in findings.verdicts):
+        yield f"time to death: {DEFINITIONS[findings.since]}; median (low-high)"
+    yield from _uncollected(findings)
+    loops = [v for v in findings.verdicts if v.attempts > 1]
+    if loops:
+        yield f"{words.number(sum(v.attempts - 1 for v in loops), 'failed restart')} counted as attempts of {words.number(len(loops), 'incident')}"
+    yield from _capped([f"hint: {words.in_common(hint)}" for hint in findings.hints], "hint")
+    yield from _capped([f"conflict in {v.incident.id}: {c}" for v in findings.verdicts for c in v.conflicts], "conflict")
+    yield from _capped(_gaps(findings), "gap")
+    problems = sorted(findings.problems, key=lambda problem: not problem.lost)
+    yield from _capped([f"{words.clean(p.file)}: {words.clean(p.what)}" for p in problems], "problem")
+    yield from _capped([f"clock: {a}" for a in findings.assumptions], "clock assumption")
+    if findings.verdicts:
+        yield f"ids: {' '.join(v.incident.id for v in findings.verdicts[:4])}{' ...' if len(findings.verdicts) > 4 else ''} (triage explain ID PATH)"
+
+
+def _uncollected(findings: Findings) -> Iterable[str]:
+    """Where dumps may exist that were not among what was read: their absence says nothing."""
+    if findings.verdicts and not any(s.kind == "engine" for s in findings.sources):
+        yield "no engine log was read: what the probes, dumps or kernel lines do not say by themselves stays unclassified"
+        return
+    faults = [v for v in findings.verdicts if v.fault and v.family in ("hang", "instant", "-")]
+    reasons = Counter(v.incident.dump_reason for v in faults if v.incident.dump_state == "not collected")
+    for reason, count in reasons.most_common(2):
+        yield f"dump not collected for {count} of {words.number(len(faults), 'incident')} ({words.clean(reason)}): that says nothing about them"
+
+
+def _gaps(findings: Findings) -> list[str]:
+    return [
+        f"no coverage {words.minute(g.start)} to {words.minute(g.end)} UTC ({words.length(g.end - g.start)}, {words.clean(g.source)}): "
+        "a fault in that time would not be seen here"
+        for g in findings.coverage.gaps
+    ]
+
+
+def _capped(lines: list[str], noun: str) -> list[str]:
+    if len(lines) <= NOTES_SHOWN:
+        return lines
+    return [*lines[:NOTES_SHOWN], f"... and {words.number(len(lines) - NOTES_SHOWN, 'more ' + noun)} (--format json has all)"]
+
+
+def _wrapped(note: str, style: str) -> str:
+    if style == "github":
+        return note
+    return wrapped(note, min(columns(), WIDEST_NOTE))
