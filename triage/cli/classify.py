@@ -1,0 +1,163 @@
+"""`triage classify`: what happened, counted by class."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from triage.cli.options import finish, gathered, input_options, knowledge, read, warn
+from triage.cli.recording import record_options, recorded
+from triage.cli.values import OutputFile, check_names
+from triage.cli.writing import emit, refuse_input
+
+if TYPE_CHECKING:
+    from triage.knowledge.load import Knowledge
+
+FORMATS = ("table", "markdown", "csv", "json", "jsonl")
+ELSEWHERE = {
+    "json": "json has forks, root, consequences and what is missing anyway",
+    "jsonl": "jsonl has forks, root, consequences and what is missing anyway",
+    "csv": "csv has one row an incident",
+}
+BY = ("day", "week", "host", "engine", "boot", "version")
+
+
+@click.command()
+@input_options
+@click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True, help="How to print the answer.")
+@click.option("--output", "-o", metavar="FILE", type=OutputFile(), help="Write to FILE instead of stdout.")
+@click.option("--by", type=click.Choice(BY), default=None, help="Count separately by this; csv and jsonl then give the counts.")
+@click.option("--class", "only", multiple=True, metavar="CLASS", help="Only incidents of this class; may be given several times.")
+@click.option("--explain", is_flag=True, help="After the table (or its Markdown), explain every incident.")
+@click.option("--since-event", type=click.Choice(["onset", "progress", "ready", "first-failed-probe"]), default="onset", show_default=True,
+              help="Where the time to death starts.")  # fmt: skip
+@click.option("--fail-on", multiple=True, metavar="CLASS|any", help="Exit with 1 when an incident of this class was found (with --new: is new).")
+@record_options
+def classify(paths: tuple[str, ...], form: str, output: str | None, by: str | None, only: tuple[str, ...], explain: bool,
+             fail_on: tuple[str, ...], record: bool, new: bool, **given: Any) -> None:  # fmt: skip
+    """Say which crashes happened, how often, how long they took to die, and how that is known.
+
+    PATH is a folder, a file (also .gz .zst .xz .bz2), a glob, or - for stdin. Rotations of one log are joined.
+
+    \b
+    Examples:
+      triage classify logs/
+      docker logs -t vllm 2>&1 | triage classify -
+      triage classify /var/log/pods/prod_vllm-0_*/ --since 7d --by day
+      triage classify logs/ --format json | jq '.incidents[].class'
+      docker logs -t --since 15m vllm 2>&1 | triage classify - --source vllm@gpu7 --new --quiet    # from cron
+
+    \b
+    Exit codes: 0 ran, 1 --fail-on matched, 2 nothing readable or wrong usage, 3 part of the input could not be read.
+    """
+    if explain and form not in ("table", "markdown"):
+        raise click.UsageError(f"--explain is text, {form} is for programs: leave one out ({ELSEWHERE[form]})")
+    known = _checked(given["rules"], only, fail_on)
+    refuse_input(output, paths)
+
+    def rendered(findings: Any) -> str:
+        refuse_input(output, (file for source in findings.sources for file in source.files))
+        return _rendered(findings, form, by or "", known if explain else None)
+
+    def show(findings: Any) -> None:
+        findings = _only(findings, only)
+        if given["quiet"]:
+            _emit_news([(v, "") for v in findings.verdicts if v.fault], output)
+        else:
+            emit(rendered(findings), output)
+
+    options = {name: given.pop(name) for name in ("store", "wait", "source", "prom")}
+    if record or new or options["prom"]:
+        verdicts, seen = _recorded(paths, known, show, rendered, new=new, only=only, form=form, output=output, options=options, given=given)
+    else:
+        findings = seen = read(paths, known=known, **{key: value for key, value in given.items() if key != "quiet"})
+        show(findings)
+        verdicts = _only(findings, only).verdicts
+    if fail_on and any((f == "any" and v.fault) or f == v.fault_class for v in verdicts for f in fail_on):
+        raise SystemExit(1)
+    finish(seen)
+
+
+def _checked(rules: tuple[str, ...], only: tuple[str, ...], fail_on: tuple[str, ...]) -> Knowledge:
+    """The rules; refuses a class that they do not know."""
+    known = knowledge(rules)
+    check_names(only, known.classes, "--class")
+    check_names(fail_on, {*known.classes, "any"}, "--fail-on")
+    return known
+
+
+def _recorded(paths: tuple[str, ...], known: Knowledge, show: Any, rendered: Any, *, new: bool, only: tuple[str, ...], form: str, output: str | None,
+              options: dict[str, Any], given: dict[str, Any]) -> tuple[Any, Any]:  # fmt: skip
+    """Read, record and show; the verdicts that --fail-on looks at, and what was read."""
+    import msgspec
+
+    from triage.verdict.window import within
+
+    kept: dict[str, Any] = {"verdicts": ()}
+
+    def evidence() -> Any:
+        kept["read"] = gathered(paths, known, **given)
+        warn(kept["read"], quiet=given["quiet"])
+        return kept["read"]
+
+    def tell(news: Any, findings: Any) -> None:
+        told = [entry for entry in news if not only or entry.fault_class in only]
+        kept["verdicts"] = tuple(entry.verdict for entry in told) if new else _only(findings, only).verdicts
+        if not new:
+            show(within(findings, given["since"], given["until"]))
+        elif given["quiet"] and form == "table":
+            _emit_news([(e.verdict, e.told) for e in told if e.verdict.fault or e.told], output)
+        elif told or not given["quiet"]:
+            bare = _of_run(kept["read"], known.version)
+            emit(rendered(msgspec.structs.replace(bare, verdicts=kept["verdicts"])), output)
+
+    recorded(evidence, known, tell, new=new, since_event=given["since_event"], **options)
+    return kept["verdicts"], kept["read"]
+
+
+def _of_run(evidence: Any, rules: str) -> Any:
+    """Findings that say only what was read."""
+    from triage.model import Findings
+
+    return Findings(rules=rules, sources=tuple(r.info for r in evidence.readings), problems=evidence.problems)
+
+
+def _emit_news(told: list[Any], output: str | None) -> None:
+    if told:
+        from triage.report.news import news
+
+        emit(news(told, where="triage history show"), output)
+
+
+def _only(findings: Any, classes: tuple[str, ...]) -> Any:
+    import msgspec
+
+    if not classes:
+        return findings
+    verdicts = tuple(v for v in findings.verdicts if v.fault_class in classes)
+    shown = {v.incident.id for v in verdicts}
+    return msgspec.structs.replace(findings, verdicts=verdicts, hints=tuple(h for h in findings.hints if not shown.isdisjoint(h.incidents)))
+
+
+def _rendered(findings: Any, form: str, by: str, explained: Knowledge | None) -> str:
+    """`explained`: the rules that explanations are taken from; None without explanations."""
+    from triage.report import document, table
+    from triage.report.numbers import numbered
+
+    if form in ("json", "jsonl", "csv") or explained is not None:
+        findings = numbered(findings, counts=form == "json")
+    if form == "json":
+        return document.as_json(findings, by)
+    if form == "jsonl":
+        return document.counts_as_jsonl(findings, by) if by else document.as_jsonl(findings)
+    if form == "csv":
+        return document.counts_as_csv(findings, by) if by else document.as_csv(findings)
+    text = table.text_table(findings, by, style="github" if form == "markdown" else "simple")
+    return text if explained is None else text + _explanations(findings, explained)
+
+
+def _explanations(findings: Any, known: Knowledge) -> str:
+    from triage.report.explain import explain
+
+    return "".join(f"\n\n{explain(verdict, known, joined=findings.hints)}" for verdict in findings.verdicts)

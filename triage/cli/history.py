@@ -1,0 +1,209 @@
+"""`triage history`: the memory, and what people may say to it."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import click
+
+from triage.cli.options import NOTHING_READ, knowledge
+from triage.cli.recording import one_of, opened, store_option
+from triage.cli.values import Moment, OutputFile, check_names
+from triage.cli.writing import emit
+
+REASON = click.option("--reason", required=True, help="Why; kept with the incident.")
+
+
+@click.group()
+def history() -> None:
+    """Ask the history what was recorded, correct it, and hand it out.
+
+    \b
+    Examples:
+      triage history list --since 30d
+      triage history show 3fa2b1c0
+      triage history dismiss 3fa2b1c0 --reason 'load test'
+      triage history sql 'SELECT class, count(*) FROM crashes GROUP BY class'
+    """
+
+
+def _span(command: Any) -> Any:
+    command = click.option("--until", type=Moment(), help="Only what happened at or before this time.")(command)
+    return click.option("--since", type=Moment(), help="Only what happened at or after this time: 30d, 2026-11-12.")(command)
+
+
+@history.command("list")
+@_span
+@click.option("--all", "every", is_flag=True, help="Also what was dismissed.")
+@click.option("--class", "only", multiple=True, metavar="CLASS", help="Only incidents of this class; may be given several times.")
+@click.option("--format", "form", type=click.Choice(["table", "markdown", "json", "jsonl", "csv"]), default="table", show_default=True)
+@store_option
+def list_(since: float | None, until: float | None, every: bool, only: tuple[str, ...], form: str, store: str | None) -> None:
+    """List the incidents on record, oldest first."""
+    from triage.history.query import entries
+    from triage.report import document
+    from triage.report.history import findings_of, listed
+
+    with opened(store) as kept:
+        found = entries(kept.db, since=since, until=until, dismissed=every)
+        if only:
+            check_names(only, {*knowledge(()).classes, *(e.fault_class for e in found)}, "--class")
+            found = [e for e in found if e.fault_class in only]
+    if form in ("table", "markdown"):
+        emit(listed(found, style="github" if form == "markdown" else "simple"), None)
+    else:
+        writers = {"json": document.as_json, "jsonl": document.as_jsonl, "csv": document.as_csv}
+        emit(writers[form](findings_of(found)), None)
+
+
+@history.command()
+@click.argument("incident")
+@store_option
+def show(incident: str, store: str | None) -> None:
+    """Show one incident with the lines that were kept of it and all that was said of it.
+
+    INCIDENT is an id, its first digits, or an id that it had before more of its log was read.
+    """
+    from triage.history.query import labels_of
+    from triage.report.history import shown
+
+    with opened(store) as kept:
+        entry = one_of(kept, incident)
+        emit(shown(entry, labels_of(kept.db, entry.number)), None)
+
+
+@history.command("counts")
+@click.pass_context
+@_span
+@click.option("--by", type=click.Choice(["day", "week", "host", "engine", "boot", "version"]), help="Count separately by this.")
+@click.option("--format", "form", type=click.Choice(["table", "markdown", "json"]), default="table", show_default=True)
+@store_option
+def counts_(ctx: click.Context, **given: Any) -> None:
+    """Count the incidents on record by class: the same as `triage counts`."""
+    from triage.cli.counts import counts
+
+    ctx.invoke(counts, **given)
+
+
+@history.command()
+@click.argument("statement")
+@click.option("--format", "form", type=click.Choice(["table", "csv", "jsonl"]), default="table", show_default=True)
+@store_option
+def sql(statement: str, form: str, store: str | None) -> None:
+    """Ask the store in SQL; nothing can be changed that way. docs/history.md explains the tables."""
+    from triage.history.export import SqlError, as_csv, as_jsonl, ask
+    from triage.report.words import clean
+
+    with opened(store) as kept:
+        try:
+            rows = ask(kept.db, statement)
+        except SqlError as error:
+            raise click.UsageError(f"SQLite says: {error}") from error
+    if form == "table":
+        from tabulate import tabulate
+
+        emit(tabulate([[clean(str(v), 120) if v is not None else "-" for v in row] for row in rows[1]], rows[0], disable_numparse=True), None)
+    else:
+        emit(as_csv(rows) if form == "csv" else "\n".join(as_jsonl(rows)), None)
+
+
+@history.command()
+@click.option("--format", "form", type=click.Choice(["csv", "jsonl", "parquet"]), default="csv", show_default=True)
+@click.option("--table", "name", type=click.Choice(["incidents", "evidence", "boots", "outages", "dumps", "labels", "coverage", "runs"]),
+              default="incidents", show_default=True)  # fmt: skip
+@click.option("--output", "-o", metavar="FILE", type=OutputFile(), help="Write to FILE instead of stdout; needed for parquet.")
+@store_option
+def export(form: str, name: str, output: str | None, store: str | None) -> None:
+    """Hand out a table of the history as CSV, JSON lines or Parquet."""
+    from pathlib import Path
+
+    from triage.history.export import as_csv, as_jsonl, table, write_parquet
+
+    with opened(store) as kept:
+        rows = table(kept.db, name)
+    if form != "parquet":
+        emit(as_csv(rows) if form == "csv" else "\n".join(as_jsonl(rows)), output)
+        return
+    if not output:
+        raise click.UsageError("parquet is no text: give a file with --output")
+    try:
+        write_parquet(rows, Path(output))
+    except ModuleNotFoundError as error:
+        raise click.UsageError("parquet needs duckdb: pip install 'crash-triage[fleet]'") from error
+
+
+@history.command()
+@click.argument("incident")
+@click.argument("fault_class", metavar="CLASS")
+@REASON
+@store_option
+def relabel(incident: str, fault_class: str, reason: str, store: str | None) -> None:
+    """Say that an incident is of another CLASS; that holds whatever rules or later readings say."""
+    from triage.history import labels
+
+    known = knowledge(()).classes.get(fault_class)
+    if known is None:
+        raise click.UsageError(f"no class {fault_class!r}: {', '.join(sorted(knowledge(()).classes))}")
+    with opened(store, write=True) as kept, kept.transaction() as db:
+        entry = one_of(kept, incident)
+        labels.relabel(db, entry, fault_class=known.id, family=known.family, fault=known.fault, reason=reason, at=time.time())
+    click.echo(f"{entry.id} is {known.id} now; the rules said {entry.judged}")
+
+
+@history.command()
+@click.argument("incident")
+@REASON
+@click.option("--undo", is_flag=True, help="Let a dismissed incident count again.")
+@store_option
+def dismiss(incident: str, reason: str, undo: bool, store: str | None) -> None:
+    """Say that an incident does not count: a load test, a false alarm."""
+    from triage.history import labels
+
+    with opened(store, write=True) as kept, kept.transaction() as db:
+        entry = one_of(kept, incident)
+        (labels.restore if undo else labels.dismiss)(db, entry, reason=reason, at=time.time())
+    click.echo(f"{entry.id} ({entry.fault_class}) {'counts again' if undo else 'is dismissed'}")
+
+
+@history.command()
+@click.argument("incident", required=False)
+@click.option("--before", type=Moment(), help="Everything older than this, evidence too: 400d, 2026-01-01.")
+@click.option("--reason", default="", help="Why; kept.")
+@store_option
+def forget(incident: str | None, before: float | None, reason: str, store: str | None) -> None:
+    """Remove an incident for good, or everything before a time."""
+    from triage.history import labels
+
+    if (incident is None) == (before is None):
+        raise click.UsageError("give an incident, or --before a time")
+    with opened(store, write=True) as kept, kept.transaction() as db:
+        if incident is not None:
+            entry = one_of(kept, incident)
+            labels.forget(db, entry, reason=reason, at=time.time())
+            said = f"{entry.id} ({entry.fault_class}) is forgotten"
+        else:
+            gone = labels.forget_before(db, before or 0.0)
+            said = f"{gone} incident{'' if gone == 1 else 's'} and all evidence of that time are forgotten"
+    click.echo(said)
+
+
+@history.command()
+@click.option("--rules", multiple=True, type=click.Path(file_okay=False), help="A folder of rules to add; may override.")
+@click.option("--dry-run", is_flag=True, help="Show what would change and change nothing.")
+@store_option
+def rejudge(rules: tuple[str, ...], dry_run: bool, store: str | None) -> None:
+    """Judge everything on record again, by the present rules, from the lines that were kept; show what changed."""
+    from triage.history.errors import StoreError
+    from triage.rejudging import rejudge as judge_again
+
+    try:
+        with opened(store, write=True) as kept:
+            changed = judge_again(kept, knowledge(rules), dry_run=dry_run)
+    except StoreError as error:
+        click.echo(f"triage: {error}", err=True)
+        raise SystemExit(NOTHING_READ + 1) from error
+    for change in changed:
+        click.echo(f"{change.id}  {change.before or '(none)'} -> {change.now or '(none)'}")
+    if not changed:
+        click.echo("nothing changed")

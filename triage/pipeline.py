@@ -1,0 +1,120 @@
+"""The whole way in, on one screen: paths to sources to events to boots, outages and incidents to verdicts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from triage.knowledge.load import Knowledge, load
+from triage.knowledge.table import RuleTable
+from triage.model import Dump, Findings, Kind, Problem, Seconds
+from triage.parsers.options import Options
+from triage.parsers.reading import Reading, read_source
+from triage.parsers.sorting import NothingToReadError, known_ones, nothing_in, sort_files
+from triage.sources.find import find
+from triage.timeline.boots import boots
+from triage.timeline.coverage import coverage
+from triage.timeline.incidents import join
+from triage.timeline.outages import outages
+from triage.verdict.best_lines import with_best_lines
+from triage.verdict.common_cause import mark_ids
+from triage.verdict.hints import hints
+from triage.verdict.judge import Judge
+from triage.verdict.window import within
+
+Named = str | os.PathLike[str]
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """What was read and not yet joined or judged: the sources that were understood, the dumps, and what could not be read."""
+
+    readings: tuple[Reading, ...] = ()
+    dumps: tuple[Dump, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def partial(self) -> bool:
+        """Whether some of the input could not be read."""
+        return any(problem.lost for problem in self.problems)
+
+
+def classify(
+    paths: Named | Sequence[Named],
+    *,
+    rules: Named | Sequence[Named] = (),
+    kind: Kind | None = None,
+    options: Options | None = None,
+    since_event: str = "onset",
+    since: Seconds | None = None,
+    until: Seconds | None = None,
+    knowledge: Knowledge | None = None,
+) -> Findings:
+    """What happened, by everything in `paths` (files, folders, globs, `-`): one of them or several.
+
+    Raises RuleError for rules that cannot be used and NothingToReadError where no path held anything of ours.
+    """
+    known = knowledge or load([Path(folder) for folder in several(rules)])
+    return judged(gather(several(paths), known, kind=kind, options=options), known, since_event=since_event, since=since, until=until)
+
+
+def several(paths: Named | Sequence[Named]) -> list[str]:
+    """One path or many as a list of texts. Raises TypeError for what is no path."""
+    return [os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
+
+
+def gather(paths: Sequence[str], known: Knowledge, *, kind: Kind | None = None, options: Options | None = None) -> Evidence:
+    """Finds, opens and parses everything in `paths`. Raises NothingToReadError where no path held anything of ours."""
+    options = options or Options()
+    table = RuleTable(known)
+    found, problems = find(paths, kind=kind)
+    sources, dump_files, skipped = sort_files(found, paths, kind)
+    every = [read_source(source, what, table, options) for source, what in sources]
+    readings, strange = known_ones(every, paths)
+    dumps, dump_problems = _dumps(dump_files, options)
+    told = (*problems, *skipped, *strange, *dump_problems, *(p for reading in every for p in reading.info.problems))
+    if not readings and not any(dump.ranks or dump.empty for dump in dumps):
+        raise NothingToReadError(nothing_in(paths, told))
+    return Evidence(readings=tuple(readings), dumps=tuple(dumps), problems=told)
+
+
+def judged(
+    evidence: Evidence, known: Knowledge, *, since_event: str = "onset", since: Seconds | None = None, until: Seconds | None = None
+) -> Findings:
+    """Joins what was gathered into boots, outages and incidents, names each of them, and says what those of the time asked for have in common."""
+    readings = evidence.readings
+    told = [outage for reading in readings for outage in outages(reading.probes, source=reading.info.name)]
+    failures = list({(outage.target, outage.began.earliest, outage.symbols): outage for outage in told}.values())  # a copied log tells it again
+    events = [event for reading in readings for event in reading.with_pulse_around(failures)]
+    lives = boots(e for e in events if e.origin != "kernel")
+    incidents = join(lives, failures, evidence.dumps, [e for e in events if e.origin == "kernel"])
+    judge = Judge(known, since=since_event, dumps_were_read=bool(evidence.dumps))
+    loud = {reading.info.name: reading.trouble for reading in readings if reading.trouble}
+    found = Findings(
+        rules=known.version,
+        sources=tuple(reading.info for reading in readings),
+        boots=tuple(lives),
+        outages=tuple(failures),
+        probes=sum(len(reading.probes) for reading in readings),
+        verdicts=tuple(with_best_lines(judge.verdicts(incidents), loud, known)),
+        coverage=coverage([reading.info for reading in readings], [p for reading in readings for p in reading.probes]),
+        problems=evidence.problems,
+        assumptions=tuple(dict.fromkeys(a for reading in readings for a in reading.assumptions)),
+        since=since_event,
+    )
+    narrowed, marks = within(found, since, until), mark_ids(known.common_causes)
+    joined = hints(narrowed.verdicts, narrowed.boots, [e for e in events if e.rule in marks], known)
+    return msgspec.structs.replace(narrowed, hints=joined)
+
+
+def _dumps(files: Sequence[str], options: Options) -> tuple[list[Dump], list[Problem]]:
+    """What the flight-recorder files say, one summary a hang; what reads them is loaded only where there are some."""
+    if not files:
+        return [], []
+    from triage.parsers.flight_recorder import read_files
+    from triage.verdict.dumps import summarise
+
+    groups = read_files(files, rank_from=options.rank_from)
+    return [summarise(group) for group in groups], [problem for group in groups for problem in group.unreadable]
