@@ -1,0 +1,41 @@
+"""What a start of `triage` loads: a cron job that runs every minute must not wait for libraries it does not use."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SLOW_TO_LOAD = {"altair", "asyncio", "duckdb", "importlib.metadata", "jinja2", "numpy", "pandas", "ray", "rich", "scipy", "sklearn", "yaml"}
+NOT_FOR_HELP = SLOW_TO_LOAD | {"dataclasses", "hyperscan", "logging", "orjson", "sqlite3", "tabulate"}
+
+RUN_AND_TELL = """
+import json, sys
+from triage.cli.main import main
+try:
+    main(sys.argv[1:])
+except SystemExit as end:
+    json.dump({"exit": end.code, "modules": list(sys.modules)}, sys.stderr)
+"""
+
+
+def modules_after(*arguments: str) -> set[str]:
+    """The modules that are loaded once `triage ARGUMENTS` has run in a fresh interpreter."""
+    command = [sys.executable, "-c", RUN_AND_TELL, *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120, check=True)
+    told = json.loads(done.stderr[done.stderr.rindex('{"exit"') :])
+    assert not told["exit"], done.stderr
+    return set(told["modules"])
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["classify", "--help"], ["explain", "--help"]], ids=" ".join)
+def test_help_loads_nothing_it_does_not_need(arguments: list[str]) -> None:
+    assert not modules_after(*arguments) & NOT_FOR_HELP
+
+
+def test_classify_for_a_machine_loads_no_frames_or_models() -> None:
+    assert not modules_after("classify", "fixtures/outage-weeks", "--format", "json") & SLOW_TO_LOAD
