@@ -33,12 +33,17 @@ COMMON = {
     "torchrun": ("[default3]:", {"rank": 3}),
     "torchrun over torch": ("[default3]:[rank11]: ", {"rank": 11}),
     "mpirun": ("[1,3]<stderr>: ", {"rank": 3}),
+    "buildkite": ("[2026-11-01T09:43:00.25Z] ", {"stamp": STAMP}),
 }
 DOUBTFUL = {
     "compose": ("vllm-1  | ", {"stream": "vllm-1"}),
     "compose v1": ("vllm_1     | ", {"stream": "vllm_1"}),
     "compose over docker -t": ("vllm-1  | 2026-11-01T09:43:00.25Z ", {"stream": "vllm-1", "stamp": STAMP}),
     "srun": (" 3: ", {"rank": 3}),
+    "margin": ("  | ", {}),
+    "margin over buildkite": ("  | [2026-11-01T09:43:00.25Z] ", {"stamp": STAMP}),
+    "google cloud": ("INFO 2026-11-01T09:43:00.25Z [resource.labels.containerName: vllm] ", {"stamp": STAMP}),
+    "table": ("2026-11-01 09:43:00.25 | ", {"stamp": Stamp(2026, 11, 1, 9, 43, 0, 0.25)}),
     "srun over torch": ("12: [rank31]: ", {"rank": 31}),
     "short-iso": (
         "2026-11-01T09:43:00+0000 gpu7 vllm[123]: ",
@@ -120,6 +125,7 @@ def test_an_exit_that_compose_tells_of_belongs_to_the_service() -> None:
         (b"0: a\n1: b\n 2: c\n", {"srun"}),
         (b"10: a\nplain\nplain\nplain\n", set()),
         (b"vllm-1 | a\n", {"compose", "compose exit"}),
+        (b"\xc2\xa0  | a\n", {"margin"}),
         (b"2026-11-01T09:43:00+0000 gpu7 vllm[1]: a\n  further\n  lines\n", {"journald short-iso"}),
         (b"2026-11-01T09:43:00.1Z a\n" * 5, set()),
     ],

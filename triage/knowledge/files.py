@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
 
 from triage.knowledge.flaws import Flaw
-from triage.knowledge.load import RuleError, ids_in, read_rule_file, shape_of, toml_files
+from triage.knowledge.load import FRAGMENTS, RuleError, fragments_of, ids_in, read_rule_file, shape_of, toml_files
 from triage.knowledge.places import line_of_table, places, shown
 from triage.knowledge.regexes import bad_regexes
 from triage.knowledge.schema import FaultClass
@@ -18,25 +18,29 @@ _TABLE_OF_KEY = re.compile(r"at `\$\.(?P<table>\w+)\[(?P<index>\d+)\]")
 _LINE_OF_TOML = re.compile(r"at line (?P<line>\d+)")
 
 
-def in_files(folder: Path) -> Iterator[Flaw]:
+def in_files(folder: Path, below: Iterable[Path] = ()) -> Iterator[Flaw]:
     """What keeps files of a folder from being read: no TOML, a key that the schema does not know, an id that is there twice.
 
-    Raises RuleError where there is no such folder.
+    `below` are the folders whose fragments its patterns may use. Raises RuleError where there is no such folder.
     """
     seen: dict[str, Path] = {}
     where = places([folder])
+    try:
+        known = fragments_of([*below, folder])
+    except RuleError as error:
+        yield _unread(folder / FRAGMENTS, error)
+        return
     for file in toml_files(folder):
         shape = shape_of(file.relative_to(folder))
         if shape is None:
-            files = "echoes.toml, forks.toml, xid.toml, probes.toml, user_text.toml, trouble.toml and common_causes.toml"
+            files = "echoes.toml, forks.toml, xid.toml, probes.toml, user_text.toml, trouble.toml, common_causes.toml and fragments.toml"
             what = f"is never read: rules stand in faults/, boot/, {files}"
             yield Flaw(check="file", what=what, place=shown(file))
             continue
         try:
-            told = read_rule_file(file, shape)
+            told = read_rule_file(file, shape, known)
         except RuleError as error:
-            what = str(error).removeprefix(f"{file}: ")
-            yield Flaw(check="schema", what=what, place=_place(file, what))
+            yield _unread(file, error)
             continue
         yield from (msgspec.structs.replace(flaw, place=where.get(flaw.rule, shown(file))) for flaw in _names(file, told))
         yield from (Flaw(check="pattern", what=what, rule=rule, place=where.get(rule, shown(file))) for rule, what in bad_regexes(told))
@@ -44,6 +48,11 @@ def in_files(folder: Path) -> Iterator[Flaw]:
             if own in seen:
                 yield Flaw(check="id", what=f"stands in {shown(seen[own])} already: ids are unique", rule=own, place=shown(file))
             seen.setdefault(own, file)
+
+
+def _unread(file: Path, error: RuleError) -> Flaw:
+    what = str(error).removeprefix(f"{file}: ")
+    return Flaw(check="schema", what=what, place=_place(file, what))
 
 
 def _place(file: Path, what: str) -> str:

@@ -42,7 +42,7 @@ def check(folder: Path | None = None, extra: Sequence[Path] = (), healthy: Itera
     base = folder if folder is not None and is_whole(folder) else builtin_rules()
     above = [*extra] if folder is None or folder is base else [*extra, folder]
     asked = [*above] if folder is not None and folder is not base else [base, *above]
-    broken = [flaw for one in asked for flaw in files.in_files(one)]
+    broken = [flaw for one in asked for flaw in files.in_files(one, _below(one, (base, *above)))]
     if any(flaw.check in ("schema", "id", "pattern") for flaw in broken):
         return Checked(flaws=tuple(broken))
     table = RuleTable(load(above, base=base))
@@ -69,6 +69,10 @@ def rule_flaws(rule: Rule, table: RuleTable) -> list[Flaw]:
     Raises RuleError where some rule of the table does not compile.
     """
     return [*samples.with_samples(rule, table), *adversarial.match_flaws(rule)]
+
+
+def _below(folder: Path, folders: Sequence[Path]) -> Sequence[Path]:
+    return folders[: folders.index(folder)]
 
 
 def _flaws(table: RuleTable, mine: set[str], lines: Sequence[tuple[str, str]]) -> Iterator[tuple[str, Flaw]]:

@@ -5,19 +5,22 @@ from __future__ import annotations
 import hashlib
 import os
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
 from triage.knowledge.cache import cache_folder, write_atomically
-from triage.knowledge.schema import CommonCauses, Echoes, EngineLines, FaultClass, Forks, Probes, Troubles, UserText, Xids
+from triage.knowledge.fragments import FragmentError, with_fragments, written_out
+from triage.knowledge.schema import CommonCauses, Echoes, EngineLines, FaultClass, Forks, Fragment, Probes, Troubles, UserText, Xids
 from triage.knowledge.whole import Knowledge, overlaid
 
 __all__ = ["Knowledge", "RuleError", "builtin_rules", "load"]
 
 T = TypeVar("T")
+FRAGMENTS = "fragments.toml"
 
 
 class RuleError(ValueError):
@@ -59,11 +62,31 @@ def load_folder(folder: Path, extra: Iterable[Path] = ()) -> Knowledge:
     return load(extra, base=folder) if is_whole(folder) else load([*extra, folder])
 
 
-def read_rule_file(path: Path, shape: type[T]) -> T:
-    """One rule file as `shape`. Raises RuleError naming the file and the key."""
+def read_rule_file(path: Path, shape: type[T], known: Mapping[str, str] | None = None) -> T:
+    """One rule file as `shape`, its patterns written out with the fragments that are `known`. Raises RuleError naming the file and the key."""
+    with _naming(path):
+        return msgspec.convert(written_out(tomllib.loads(path.read_text(encoding="utf-8")), known or {}), shape)
+
+
+def fragments_of(folders: Iterable[Path]) -> dict[str, str]:
+    """The text of each fragment by its name: what a folder gives anew holds for it and those after it.
+
+    Raises RuleError naming the file and the key.
+    """
+    known: dict[str, str] = {}
+    for file in (folder / FRAGMENTS for folder in folders):
+        if file.is_file():
+            with _naming(file):
+                told = msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), dict[str, Fragment])
+                known = with_fragments(told, known)
+    return known
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
     try:
-        return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), shape)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        yield
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, FragmentError, msgspec.ValidationError) as error:
         raise RuleError(f"{path}: {error}") from error
 
 
@@ -86,7 +109,7 @@ def _fingerprint(files: Iterable[Path]) -> str:
     for file in files:
         stat = os.stat(file)
         digest.update(f"{file}\0{stat.st_size}\0{stat.st_mtime_ns}\n".encode())
-    for code in ("schema.py", "load.py", "whole.py"):
+    for code in ("schema.py", "fragments.py", "load.py", "whole.py"):
         stat = os.stat(Path(__file__).with_name(code))
         digest.update(f"{stat.st_size}\0{stat.st_mtime_ns}\n".encode())
     return digest.hexdigest()[:24]
@@ -97,8 +120,9 @@ def _read_all(files: list[tuple[Path, list[Path]]]) -> Knowledge:
     for file in (file for _, found in files for file in found):
         digest.update(file.read_bytes())
     knowledge = Knowledge(version="", classes={})
-    for folder, found in files:
-        knowledge = overlaid(knowledge, _read_folder(folder, found))
+    for number, (folder, found) in enumerate(files, 1):
+        known = fragments_of(below for below, _ in files[:number])
+        knowledge = overlaid(knowledge, _read_folder(folder, found, known))
     return msgspec.structs.replace(knowledge, version=digest.hexdigest()[:12])
 
 
@@ -110,19 +134,20 @@ _SINGLE_FILES: dict[str, tuple[str, type[Any] | None]] = {
     "trouble.toml": ("trouble", Troubles),
     "common_causes.toml": ("common_causes", CommonCauses),
     "user_text.toml": ("user_text", UserText),
+    FRAGMENTS: ("fragments", dict[str, Fragment]),
 }
 
 
-def _read_folder(folder: Path, files: Iterable[Path]) -> Knowledge:
+def _read_folder(folder: Path, files: Iterable[Path], known: Mapping[str, str]) -> Knowledge:
     """What one folder says by itself. Raises RuleError where it says two things under one id, or something that is no regex."""
     parts: dict[str, Any] = {"classes": {}, "engines": {}}
     seen: dict[str, Path] = {}
     for file in files:
         name = file.relative_to(folder)
         shape = shape_of(name)
-        if shape is None:
+        if shape is None or name == Path(FRAGMENTS):
             continue
-        told = read_rule_file(file, shape)
+        told = read_rule_file(file, shape, known)
         if folder != builtin_rules():
             _refuse_bad_regexes(file, told)
         for own in ids_in(told):

@@ -165,6 +165,16 @@ class Probes(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"t
     texts: tuple[ProbeText, ...] = ()
 
 
+class Fragment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One table of rules/fragments.toml: a part that several patterns share, or that one long pattern is made of, under a name.
+
+    `{{name}}` in a pattern stands for its text, as if it were written there: alternatives need a group around them.
+    """
+
+    pattern: str
+    meaning: str
+
+
 class CommonCause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One cause that shows as incidents of several classes. `refusals` and `masks` are regexes for the text of a root.
 

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol, TypeVar
 from triage.parsers.tags import Tag, tag
 
 LONGEST_TRACEBACK = 400
-_FRAME = re.compile(r'\s*File "(?P<path>[^"]{1,400})", line (?P<line>\d+), in (?P<name>.{1,200})')
+_FRAME = re.compile(r'[\s|]*File "(?P<path>[^"]{1,400})", line (?P<line>\d+), in (?P<name>.{1,200})')
 _RUNNER = re.compile(r"<frozen runpy>:|<string>:|\S*/runpy\.py:")
 PROGRAM = "<program>"  # the function of the first frame, where the interpreter began with a module body
 _BEGIN = "Traceback (most recent call last)"

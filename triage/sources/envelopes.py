@@ -14,6 +14,10 @@ Samples; what stands for the line itself is `TEXT`::
     [default3]:[rank11]: TEXT                             torchrun, torch
     [1,3]<stderr>: TEXT                                   mpirun --tag-output
      3: TEXT                                              srun --label
+    [2026-11-01T09:43:00Z] TEXT                           Buildkite
+      | TEXT                                              a log viewer's margin, copied with the lines
+    INFO 2026-11-01T09:43:00.123456789Z [resource.labels.containerName: vllm] TEXT    Google Cloud
+    2026-11-01 09:43:00.123 | TEXT                        a container's log in a table
 
 What an engine writes itself, such as vLLM's `(EngineCore pid=7) ERROR 11-01 09:43:00 [core.py:9]`, is text and stays.
 """
@@ -62,6 +66,7 @@ class _Form(NamedTuple):
 _DIGITS = "0123456789"
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _RFC3339 = r"(?P<stamp>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d))"
+_SEVERITY = "(?:DEFAULT|DEBUG|INFO|NOTICE|WARNING|ERROR|CRITICAL)"
 _SENDER = r"(?P<host>[\w.:-]{1,253}) (?P<unit>[^\s\[\]:]{1,128})(?:\[(?P<pid>\d{1,10})\])?: ?"
 _SYSLOG = r"(?P<stamp>(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,9})?)"
 _FULL = r"(?P<stamp>(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d{4}-\d\d-\d\d \d\d:\d\d:\d\d (?:[A-Z]{1,5}|[+-]\d\d(?:\d\d)?))"
@@ -90,6 +95,10 @@ FORMS = (
     _form("journald short-full", _LETTERS, f"{_FULL} {_SENDER}"),
     _form("compose", _LETTERS + _DIGITS, r"(?P<stream>[A-Za-z0-9][\w.-]{0,127}) *\|(?: |$)", common=False),
     _form("compose exit", _LETTERS + _DIGITS, r"(?=(?P<stream>[A-Za-z0-9][\w.-]{0,127}) exited with code \d)", common=False),
+    _form("buildkite", "[", rf"\[{_RFC3339}\](?: |$)"),
+    _form("margin", " \xc2", r"(?:\xc2?\xa0| ){1,8}\|(?: |$)", common=False),
+    _form("google cloud", _LETTERS, rf"{_SEVERITY} {_RFC3339} (?:\[resource\.labels\.[^\]]{{1,200}}\] ?)*", common=False),
+    _form("table", _DIGITS, r"(?P<stamp>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,9})?) \|(?: |$)", common=False),
     # Engines write `(Name pid=N)` too. Ray's has an address or a rank, names Ray, or stands before another one.
     _form("ray", "(", rf"\((?!{_ENGINE_OWN}){_RAY_ACTOR}(?:{_RAY_RANK})? pid=(?P<pid>\d{{1,10}})(?:{_RAY_IP})?\) ?"),
     _form("rfc 5424", "<", rf"<\d{{1,3}}>1 (?P<stamp>-|\S{{20,35}}) {_RFC5424_SENDER}"),

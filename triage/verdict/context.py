@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import cached_property
 
@@ -11,9 +12,11 @@ from triage.verdict.phases import Course, milestone
 CHAIN_BYTES = 1 << 16
 REFUSALS = 3
 LIVED_ON: Seconds = 15.0  # a stats line covers the ten seconds before it
-LAST_BYTES = 16384  # the rest of a report: frames of other threads, leaked objects, the shell's word
+LAST_BYTES = 1 << 16  # the rest of a report: the same traceback from other ranks, leaked objects, the shell's word
 CLOSED_LINES = ("vllm-closed",)
 LEFT_BEHIND = ("leaked-objects",)
+ENTRY = re.compile(r"multiprocessing/process\.py:\d+ _bootstrap$| <program>$")  # where a process begins
+ENGINE_FILE = re.compile(r"(?:^|/)(?:vllm|sglang|tensorrt_llm)/")
 SERVER_LINES = ("/boot-banner", "/boot-logo", "/boot-args", "/ready", "/progress-stats", "/progress-decode")
 
 
@@ -114,6 +117,10 @@ class Context:
         lives_on = [e for e in self.events if e.kind in ("boot", "milestone", "ready", "progress") and " 0%" not in e.text]
         return not any(self._later(e, event) for e in lives_on)
 
+    def left_with(self, event: Event) -> bool:
+        """Whether an exception of this fault, this one or a later one, came up to where its process began: nobody caught it."""
+        return any(e.role == "root" and e.fault == event.fault and not self._later(event, e) and _uncaught(e) for e in self.events)
+
     def _last_trouble(self, event: Event) -> int:
         """The order of the last line of what one trouble makes processes say, each soon after the one before."""
         last = event.order
@@ -158,6 +165,11 @@ class Context:
             return False
         between = [e for e in self.events if e.role == "root" and first.order < e.order < later.order and e.process == first.process]
         return all(e.follows or e.line == first.line for e in between) and later.order - first.order <= CHAIN_BYTES
+
+
+def _uncaught(event: Event) -> bool:
+    """Whether the traceback that ends here begins where a process of the engine begins."""
+    return bool(event.frames) and bool(ENTRY.search(event.frames[0])) and any(ENGINE_FILE.search(frame) for frame in event.frames)
 
 
 def _monotone(events: Iterable[Event], source: str) -> dict[int, Seconds]:

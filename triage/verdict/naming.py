@@ -15,6 +15,7 @@ from triage.verdict.context import Context
 
 STUCK: Seconds = 60.0
 SILENT: Seconds = 300.0  # as long as an engine lets one step take: a very long prompt is silent for minutes, too
+STARTING = ("boot", "capture", "unknown")
 STUCK_LINES = ("stall-shm", "stall-health")
 
 
@@ -48,8 +49,7 @@ def _failed_before(causes: Causes, stop: Event, context: Context) -> bool:
     death = context.first_death()
     if death is not None and context.when(death) < moment:
         return True
-    deadly = causes.root is not None and causes.signature is not None and causes.signature.fatal
-    return bool(deadly and causes.root and context.when(causes.root) < moment)
+    return causes.root is not None and _deadly(causes, context) and context.when(causes.root) < moment
 
 
 def _stuck_before(incident: Incident, stop: Event, context: Context) -> bool:
@@ -82,12 +82,17 @@ def _counts(causes: Causes, incident: Incident, context: Context) -> bool:
     """Whether a root is an incident: deadly by itself, or something died, exited, stopped answering or began anew after it."""
     if causes.root is None or causes.signature is None:
         return False
-    if causes.signature.fatal:
+    if _deadly(causes, context) or (context.last_words(causes.root) and context.phase(causes.root) in STARTING):
         return True
     ended = context.first_death() is not None or any(e.kind == "exit" for e in incident.events)
-    if context.last_words(causes.root) and context.phase(causes.root) in ("boot", "capture", "unknown"):
-        return True
     return ended or incident.outage is not None or incident.dump is not None or incident.next_boot is not None
+
+
+def _deadly(causes: Causes, context: Context) -> bool:
+    """Whether a root is deadly by itself, or the exception left the process of an engine that was not up yet."""
+    if causes.root is None or causes.signature is None:
+        return False
+    return causes.signature.fatal or (context.phase(causes.root) in STARTING and context.left_with(causes.root))
 
 
 def _replaced(incident: Incident, causes: Causes, context: Context) -> bool:
