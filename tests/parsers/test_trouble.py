@@ -28,7 +28,7 @@ def loud(tmp_path: Path, text: str, size: int = 1 << 20) -> list[Event]:
     parser = EngineParser(TABLE, "vllm.log", "engine", clock)
     for _ in parser.events(pieces(Source(name="vllm.log", files=(str(file),)), clock, size)):
         pass
-    return parser.trouble.between(0, float("inf"))
+    return parser.asides.trouble.between(0, float("inf"))
 
 
 def said(events: list[Event]) -> list[str]:
@@ -89,9 +89,9 @@ def test_a_loud_log_keeps_a_bounded_number_of_lines(tmp_path: Path, monkeypatch:
     parser = EngineParser(TABLE, "vllm.log", "engine", clock)
     for _ in parser.events(pieces(Source(name="vllm.log", files=(str(file),)), clock, 4096)):
         pass
-    assert len(parser.trouble._sample) <= 65
-    assert 1900 < sum(len(kept.raw) for kept in parser.trouble._given.values()) <= 2000
-    assert 0 < len(parser.trouble.between(0, float("inf"))) <= trouble.MOST_MADE
+    assert len(parser.asides.trouble._sample) <= 65
+    assert 1900 < sum(len(kept.raw) for kept in parser.asides.trouble._given.values()) <= 2000
+    assert 0 < len(parser.asides.trouble.between(0, float("inf"))) <= trouble.MOST_MADE
 
 
 def test_the_place_of_a_kept_line_is_its_own(tmp_path: Path) -> None:

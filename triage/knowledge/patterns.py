@@ -25,12 +25,13 @@ _IGNORE_CASE = re.compile(r"^\(\?i\)")
 
 
 class ScanPattern(NamedTuple):
-    """What the scanner compiles for one rule: an expression, and how it must be compiled."""
+    """What the scanner compiles for one rule: an expression, and how it must be compiled. `once`: one match in a piece is enough."""
 
     rule: str
     expression: str
     ignore_case: bool
     prefilter: bool
+    once: bool = False
 
 
 def widened(pattern: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import hyperscan
 
@@ -18,12 +18,13 @@ Hits = list[tuple[int, int]]
 class Scanner:
     """Scans pieces of bytes for all patterns at once (Hyperscan block mode: linear time whatever the input).
 
-    `keep`: whether the compiled database is kept for the next run. Raises RuleError where a pattern cannot be compiled; the message
+    `once`: the indices of patterns of which only one match is reported in each piece. `keep`: whether the compiled database is kept for
+    the next run. Raises RuleError where a pattern cannot be compiled; the message
     names the rule.
     """
 
-    def __init__(self, patterns: Sequence[ScanPattern], *, keep: bool = True) -> None:
-        self.patterns = tuple(patterns)
+    def __init__(self, patterns: Sequence[ScanPattern], *, once: Collection[int] = (), keep: bool = True) -> None:
+        self.patterns = tuple(p._replace(once=True) if index in once else p for index, p in enumerate(patterns))
         self._database = _database(self.patterns) if keep else _compiled(self.patterns)
         self._scratch = hyperscan.Scratch(self._database)
 
@@ -78,6 +79,8 @@ def _flags(pattern: ScanPattern) -> int:
         flags |= hyperscan.HS_FLAG_CASELESS
     if pattern.prefilter:
         flags |= hyperscan.HS_FLAG_PREFILTER
+    if pattern.once:
+        flags |= hyperscan.HS_FLAG_SINGLEMATCH
     return int(flags)
 
 

@@ -14,6 +14,7 @@ from triage.knowledge.schema import FaultClass, Line, Signature
 from triage.model import Kind, Role
 
 SECONDS_PER_LINE = 0.25
+QUICK = 1024  # characters: a line up to this length is looked through without a clock
 LIFE_KINDS = ("boot", "ready", "death", "exit", "stop")
 
 
@@ -64,6 +65,7 @@ class RuleTable:
         self.knowledge = knowledge
         self.rules = tuple(_rules(knowledge))
         self.by_id = {rule.id: rule for rule in self.rules}
+        self._cut = ("", "")
 
     def __getitem__(self, index: int) -> Rule:
         return self.rules[index]
@@ -73,29 +75,32 @@ class RuleTable:
         return Scanner([rule.scan_pattern for rule in self.rules])
 
     @cached_property
-    def user_text(self) -> regex.Pattern[str] | None:
-        begins = self.knowledge.user_text.begins
-        return regex.compile("|".join(f"(?:{b})" for b in begins)) if begins else None
+    def sweep(self) -> Scanner:
+        """The same, but of periodic lines and of loud ones it reports one of each rule in a piece: what most pieces are asked."""
+        asides = {index for index, rule in enumerate(self.rules) if rule.is_periodic or rule.is_trouble}
+        return Scanner([rule.scan_pattern for rule in self.rules], once=asides)
+
+    @cached_property
+    def user_text(self) -> tuple[regex.Pattern[str], ...]:
+        """Where the words of a user begin; each by itself, since most are ruled out by a literal that is not in the line."""
+        return tuple(regex.compile(begin) for begin in self.knowledge.user_text.begins)
+
+    def own_text(self, text: str) -> str:
+        """A line up to where the words of a user begin in it. Raises TimeoutError like `Rule.match`."""
+        if self._cut[0] is not text:  # several rules ask about one line
+            limit = SECONDS_PER_LINE if len(text) > QUICK else None
+            begins = [found for pattern in self.user_text if (found := pattern.search(text, timeout=limit))]
+            self._cut = (text, text[: min(begins, key=lambda found: found.start()).end()] if begins else text)
+        return self._cut[1]
 
     def evidence(self, rule: Rule, text: str) -> tuple[str, dict[str, str]] | None:
         """The part of a line that is evidence, and the named groups of `rule` in it; None where the rule does not match there.
 
-        What follows the point at which the words of a user begin is none, but for a `step` line, of which only figures are taken.
-        Raises TimeoutError like `Rule.match`.
+        That is the line's `own_text`, but for a `step` line, of which only figures are taken. Raises TimeoutError like `Rule.match`.
         """
-        found = rule.match(text)
-        if found is None:
-            return None
-        begins = self.user_text.search(text, timeout=SECONDS_PER_LINE) if self.user_text else None
-        if begins is not None and begins.end() < found.end() and rule.kind != "step":
-            text = text[: begins.end()]
-            found = rule.match(text)
-        return None if found is None else (text, {name: value for name, value in found.groupdict().items() if value is not None})
-
-    def without_user_text(self, text: str) -> str:
-        """A line up to where the words of a user begin in it. Raises TimeoutError like `Rule.match`."""
-        begins = self.user_text.search(text, timeout=SECONDS_PER_LINE) if self.user_text else None
-        return text if begins is None else text[: begins.end()]
+        seen = text if rule.kind == "step" else self.own_text(text)
+        found = rule.match(seen)
+        return None if found is None else (seen, {name: value for name, value in found.groupdict().items() if value is not None})
 
 
 def _rules(knowledge: Knowledge) -> Iterator[Rule]:

@@ -16,46 +16,36 @@ from collections.abc import Iterable, Iterator
 from triage.knowledge.scanner import Hits
 from triage.knowledge.table import Rule, RuleTable
 from triage.model import Event, Instant, Kind, Place, Problem
-from triage.parsers.pulse import Pulse
+from triage.parsers.asides import Asides
+from triage.parsers.repeats import Repeats, wording
 from triage.parsers.steps import step
 from triage.parsers.tags import Tag, tag
 from triage.parsers.traceback import Traceback, traceback_before
-from triage.parsers.trouble import Trouble
 from triage.sources.clock import Clock, carried
 from triage.sources.pieces import Line, Piece
 
 EVIDENCE_PER_RULE = 64
-MISSES_KEPT = 4096
-LONGEST_MISS = 1024
-HARMLESS_PER_LIFE = 16
 MOST_STREAMS = 256
-MARKS_PER_LIFE = 4096  # lines that speak for a common cause, such as a unit reload: a host's journal has weeks of them, and no lives
 LONGEST_TEXT = 4096
 SAY_NOTHING = ("Traceback (", "frame #", "The above exception was", "During handling of the above")
 TURNS = ("boot", "stop", "death", "exit")  # lines before which those that look like trouble are kept
 
 
 class EngineParser:
-    """Turns the pieces of one source into events. `problems`: rules that took too long; `pulse`: periodic lines; `trouble`: loud ones."""
+    """Turns the pieces of one source into events. `problems`: rules that took too long; `asides`: periodic lines and loud ones."""
 
     def __init__(self, table: RuleTable, source: str, kind: Kind, clock: Clock) -> None:
         self.table = table
         self.kind = kind
         self.clock = clock
         self.problems: list[Problem] = []
-        self.pulse = Pulse(source, clock, self._of_beat, frozenset(i for i, rule in enumerate(table.rules) if rule.kind == "stall"))
-        self.trouble = Trouble(clock, self._of_trouble)
-        self._periodic = [rule.is_periodic for rule in table.rules]
-        self._loud = [rule.is_trouble for rule in table.rules]
+        self.asides = Asides(table, source, clock, self._of_beat, self._of_trouble)
         self._most = [1 << 20 if rule.kind in ("boot", "ready") else EVIDENCE_PER_RULE for rule in table.rules]
         self._scanned = 0
         self._held: tuple[Piece, Line] | None = None
         self._streams: dict[str, str] = {}  # each stream with the invocation of its last event
-        marks = {mark for cause in table.knowledge.common_causes.causes for mark in cause.marks}
-        self._most_harmless = [MARKS_PER_LIFE if rule.id in marks else HARMLESS_PER_LIFE for rule in table.rules]
+        self._repeats = Repeats(table)
         self._heard: tuple[Line, Tag] | None = None
-        self._misses: set[tuple[str, str, str, str]] = set()
-        self._harmless: Counter[int] = Counter()  # lines of each harmless rule in this life
         self._walked: tuple[int, Traceback] = (-1, Traceback())  # several rules match one line: its traceback is walked once
 
     def events(self, pieces: Iterable[Piece]) -> Iterator[Event]:
@@ -68,35 +58,30 @@ class EngineParser:
             yield from self._events_of(piece)
             self._scanned += len(piece.data) - piece.overlap
         if piece is not None and piece.data:
-            self.trouble.turn()
-            yield from self.pulse.rest()
+            yield from self.asides.rest()
             yield from self._ends(piece)
 
     def _events_of(self, piece: Piece) -> list[Event]:
-        hits = self.table.scanner.scan(piece.data)
-        if piece.overlap:
-            hits = [hit for hit in hits if hit[0] > piece.overlap]
-        periodic = [hit for hit in hits if self._periodic[hit[1]]]
-        rest = [hit for hit in hits if not self._periodic[hit[1]]] if len(periodic) < len(hits) else []
-        others = [hit for hit in rest if not self._loud[hit[1]]]
+        hits, asides = self.asides.scan(piece)
         seen: Counter[int] = Counter()
-        events = [event for line in _by_line(piece.data, others) for event in self._line_events(piece, line, seen)]
+        events = [event for line in _by_line(piece.data, hits) for event in self._line_events(piece, line, seen)]
         base = self._scanned - piece.overlap
         telling = [event.order - base for event in events if self.table.by_id[event.rule].is_telling]
-        events += self.pulse.neighbours(piece, periodic, base, telling)
-        turns = [event.order - base for event in events if event.kind in TURNS]
-        self.trouble.take(piece, [hit for hit in rest if self._loud[hit[1]]], base, sorted(turns))
+        turns = sorted(event.order - base for event in events if event.kind in TURNS)
+        events += self.asides.around(piece, asides, base, telling, turns)
         return sorted(events, key=lambda event: event.order)
 
     def _line_events(self, piece: Piece, hits: Hits, seen: Counter[int]) -> Iterator[Event]:
         """The events of one line. Where a rule knows the line as an echo, what looks like a fault in it is none."""
-        if all(self._harmless[index] >= self._most_harmless[index] for _, index in hits):
+        if self._repeats.is_enough(hits) or self._repeats.is_settled(said := wording(piece.data, hits)):
             return
         told: set[tuple[int, int]] = set()
         echoes: set[int] = set()
+        wanted = 0
         for end, index in sorted(hits, key=lambda hit: not self.table[hit[1]].is_echo):
             rule = self.table[index]
             if seen[index] >= self._most[index]:
+                wanted += 1
                 continue
             line = self._line(piece, end - 1)
             if (line.start, index) in told or (rule.is_fault and line.start in echoes):
@@ -107,17 +92,20 @@ class EngineParser:
                 continue
             if rule.is_echo:
                 echoes.add(line.start)
-            if self._is_wanted(rule, index, seen) and (event := self._event(piece, line, rule, matched)):
-                yield event
+            if self._is_wanted(rule, index, seen):
+                wanted += 1
+                if event := self._event(piece, line, rule, matched):
+                    yield event
+        if echoes and not wanted:
+            self._repeats.settle(said)
 
     def _is_wanted(self, rule: Rule, index: int, seen: Counter[int]) -> bool:
         """Counts one match; whether it is worth an event: of what harms nobody a few in each life of the engine are."""
         if rule.kind == "boot":
-            self._harmless.clear()
+            self._repeats.new_life()
             seen.clear()
         if rule.is_harmless:
-            self._harmless[index] += 1
-            return self._harmless[index] <= self._most_harmless[index]
+            return self._repeats.is_told(index)
         seen[index] += 1
         return True
 
@@ -166,8 +154,7 @@ class EngineParser:
         if self._origin(line) not in rule.sources:
             return None
         who = self._speaker(line)
-        same = (rule.id, who.process, who.level, who.message)
-        if same in self._misses:
+        if self._repeats.is_miss(rule, who):
             return None
         try:
             matched = self.table.evidence(rule, line.text)
@@ -175,20 +162,13 @@ class EngineParser:
             self.problems.append(Problem(file, f"rule {rule.id} took too long on a line that begins {line.text[:60]!r}", lost=False))
             matched = None
         if matched is None:
-            self._miss(same)
+            self._repeats.miss(rule, who)
         return matched
 
     def _speaker(self, line: Line) -> Tag:
         if self._heard is None or self._heard[0] is not line:
             self._heard = (line, tag(line.text))
         return self._heard[1]
-
-    def _miss(self, same: tuple[str, str, str, str]) -> None:
-        """Remembers that a rule does not match what a process says: a flood repeats it thousands of times."""
-        if len(self._misses) >= MISSES_KEPT:
-            self._misses.clear()
-        if len(same[-1]) <= LONGEST_MISS:
-            self._misses.add(same)
 
     def _made(
         self, line: Line, place: Place, rule: Rule, order: int, matched: tuple[str, dict[str, str]], at: Instant | None, chain: Traceback
@@ -226,7 +206,7 @@ class EngineParser:
 
     def _without_user_text(self, text: str) -> str:
         try:
-            return self.table.without_user_text(text)
+            return self.table.own_text(text)
         except TimeoutError:
             return ""  # where it cannot be known what is whose, nothing is shown
 

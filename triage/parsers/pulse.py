@@ -13,6 +13,8 @@ from triage.knowledge.scanner import Hits
 from triage.model import Event, Instant, Place, Seconds
 from triage.sources.clock import Clock
 from triage.sources.lines import Line, read_line
+from triage.sources.opening import path_of
+from triage.sources.origins import Unchanged
 from triage.sources.pieces import Piece
 
 MOST_KEPT = 8192
@@ -21,6 +23,7 @@ LONGEST_STALL = 256
 MOST_RECALLED = 256
 LONGEST_BEAT = 2048
 STAMPLESS_PASSED = 16
+READ_AGAIN = 8  # pieces of a file at each end of an outage
 
 
 class Beat(NamedTuple):
@@ -45,26 +48,52 @@ def beat(piece: Piece, end: int, rule: int, scanned: int) -> Beat:
     return Beat(scanned + begin, rule, piece.data[begin:stop], end - 1 - begin, piece.file, piece.base + begin, piece.layout)
 
 
-class Pulse:
-    """A sample of one source's periodic lines that never grows beyond some thousands: when it is full, every second one goes."""
+class Stretch(NamedTuple):
+    """A part of a file, from `offset` on, of which only the first periodic line is in the sample, and its place in the order of the source."""
 
-    def __init__(self, source: str, clock: Clock, make: Callable[[Line, Place, int, int], Event | None], stalls: frozenset[int]) -> None:
-        self._stalls = stalls  # the indices of rules whose lines show that nothing moves
+    order: int
+    offset: int
+    length: int
+    first: Beat
+
+
+class Pulse:
+    """A sample of one source's periodic lines that never grows beyond some thousands: when it is full, every second one goes.
+
+    `stalls`: the rules whose lines show that nothing moves. `hits`: finds all periodic lines of a piece that is read again.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        clock: Clock,
+        make: Callable[[Line, Place, int, int], Event | None],
+        stalls: frozenset[int],
+        hits: Callable[[Piece], Hits],
+    ) -> None:
+        self._stalls = stalls
         self.source = source
         self.clock = clock
         self._make = make
+        self._hits = hits
         self._beats: list[Beat] = []
         self._stride = 1
         self._skip = 0  # how many hits go by before the next one that belongs to the sample
         self._owed = 0  # how many lines after the last telling one are still to come
         self._last: list[Beat] = []  # the last lines so far that were not given, where nothing telling came after them
+        self._stretches: list[Stretch] = []
+        self._read_again: dict[Stretch, list[Beat]] = {}
+
+    @property
+    def is_owed(self) -> bool:
+        """Whether lines are still wanted that come after a telling one."""
+        return self._owed > 0
 
     def neighbours(self, piece: Piece, hits: Hits, base: int, telling: Sequence[int]) -> list[Event]:
-        """Takes a piece's periodic hits into the sample, and gives the events of those next to the lines at the offsets `telling`.
+        """The events of a piece's periodic hits next to the lines at the offsets `telling`; remembers the last ones.
 
         `base` turns offsets in the piece into ones that run through the whole source.
         """
-        self._sample(piece, hits, base)
         near = set(range(min(self._owed, len(hits))))
         self._owed = max(0, self._owed - len(hits))
         for offset in telling:
@@ -97,44 +126,65 @@ class Pulse:
     def _is_stall(self, hit: tuple[int, int]) -> bool:
         return hit[1] in self._stalls
 
-    def _sample(self, piece: Piece, hits: Hits, base: int) -> None:
+    def sample(self, piece: Piece, hits: Hits, base: int) -> None:
+        """Takes all of a piece's periodic hits into the sample, or every so many of them."""
         self._beats += [beat(piece, end, rule, base) for end, rule in hits[self._skip :: self._stride]]
         self._skip = (self._skip - len(hits)) % self._stride
         while len(self._beats) > MOST_KEPT:
             self._beats = self._beats[::2]
             self._stride *= 2
 
+    def pass_by(self, piece: Piece, hits: Hits, base: int) -> None:
+        """Takes the first periodic line of a piece into the sample, and remembers where to find the others."""
+        if hits:
+            self._beats.append(beat(piece, *hits[0], base))
+            self._stretches.append(Stretch(base, piece.base, len(piece.data), self._beats[-1]))
+
     def event(self, of: Beat) -> Event | None:
         """The event of one periodic line; None where its rule does not match it after all."""
         return self._make(self._line(of), Place(self.source, of.file, of.offset), of.rule, of.order)
 
     def between(self, start: Seconds, end: Seconds) -> list[Event]:
-        """Events of the sampled lines from `start` to `end` (seconds since the epoch), by their own stamps."""
-        index = self._first_after(start)
-        events: list[Event] = []
-        while index < len(self._beats) and len(events) < MOST_RECALLED:
-            event = self.event(self._beats[index])
-            if event is not None and event.at is not None and event.at.earliest > end:
-                break
-            if event is not None:
-                events.append(event)
-            index += 1
-        return events
+        """Events of the lines from `start` to `end` (seconds since the epoch), by their own stamps.
 
-    def _first_after(self, moment: Seconds) -> int:
+        All of them near both ends, where the file can be read again, else those of the sample; some in between.
+        """
+        beats = self._around(self._beats, start, end, 1)
+        first, stop = (beats[0].order if beats else 0), (beats[-1].order if beats else 0)
+        again = [stretch for stretch in self._stretches if first - stretch.length < stretch.order <= stop]
+        if len(again) > 2 * READ_AGAIN:
+            again = again[:READ_AGAIN] + again[-READ_AGAIN:]
+        dense = {(of.order, of.rule): of for of in (*beats, *(of for stretch in again for of in self._all_of(stretch)))}
+        wanted = self._around([dense[place] for place in sorted(dense)], start, end, 0)
+        return [event for of in _thinned(wanted) if (event := self.event(of)) is not None]
+
+    def _around(self, beats: list[Beat], start: Seconds, end: Seconds, margin: int) -> list[Beat]:
+        """Those of the beats, which are in order, that lie in a span of time, and so many more on each side."""
+        return beats[max(0, self._first_after(beats, start) - margin) : self._first_after(beats, end) + margin]
+
+    def _all_of(self, stretch: Stretch) -> list[Beat]:
+        """The periodic lines of a part of a file, read again; none where the file is no longer what it was."""
+        if stretch not in self._read_again:
+            if len(self._read_again) >= 2 * READ_AGAIN:
+                self._read_again.pop(next(iter(self._read_again)))
+            piece = _read(stretch, self.source, self.clock)
+            self._read_again[stretch] = [] if piece is None else [beat(piece, *hit, stretch.order) for hit in self._hits(piece)]
+        return self._read_again[stretch]
+
+    def _first_after(self, beats: list[Beat], moment: Seconds) -> int:
         """The index of the first line at or after `moment`, by bisection: a log's clock runs forwards but for small steps."""
-        low, high = 0, len(self._beats)
+        low, high = 0, len(beats)
         while low < high:
             middle = (low + high) // 2
-            at = self._instant_near(middle)
+            at = self._instant_near(beats, middle)
             if at is None or at.earliest < moment:
                 low = middle + 1
             else:
                 high = middle
         return low
 
-    def _instant_near(self, index: int) -> Instant | None:
-        for of in self._beats[index : index + STAMPLESS_PASSED]:
+    def _instant_near(self, beats: list[Beat], index: int) -> Instant | None:
+        for of in beats[index : index + STAMPLESS_PASSED]:
             at = self.clock.instant(self._line(of))
             if at is not None:
                 return at
@@ -142,3 +192,27 @@ class Pulse:
 
     def _line(self, of: Beat) -> Line:
         return read_line(of.raw, 0, len(of.raw), of.at, of.layout, self.clock)
+
+
+def _read(stretch: Stretch, source: str, clock: Clock) -> Piece | None:
+    """A part of a file once more; None where something else stands there now."""
+    first = stretch.first
+    try:
+        with open(path_of(first.file), "rb") as file:
+            file.seek(stretch.offset)
+            data = file.read(stretch.length)
+    except OSError:
+        return None
+    if len(data) < stretch.length or not data.startswith(first.raw, first.offset - stretch.offset):
+        return None
+    origins = Unchanged(stretch.offset, 0)
+    return Piece(source, first.file, data, base=stretch.offset, first_line=0, origins=origins, layout=first.layout, clock=clock)
+
+
+def _thinned(beats: list[Beat]) -> list[Beat]:
+    """The first and the last of them, and some in between, where there are too many."""
+    if len(beats) <= MOST_RECALLED:
+        return beats
+    edge = 3 * MOST_RECALLED // 8
+    middle = beats[edge:-edge]
+    return beats[:edge] + middle[:: -(-len(middle) // (MOST_RECALLED - 2 * edge))] + beats[-edge:]

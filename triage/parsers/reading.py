@@ -144,8 +144,8 @@ def _reading(
         events=events,
         probes=probes,
         assumptions=(*tally.clock.assumptions, *_doubts(source.name, tally, events if kind != "probe" else probes)),
-        pulse=parser.pulse if parser else None,
-        trouble=parser.trouble if parser else None,
+        pulse=parser.asides.pulse if parser else None,
+        trouble=parser.asides.trouble if parser else None,
         is_ours=source.kind is not None or kind != "engine" or speaks_like_an_engine(source.name, tally.head),
     )
 

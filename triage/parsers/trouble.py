@@ -81,6 +81,17 @@ class Trouble:
             start = stop
         self._pass(piece, hits[start:], base)
 
+    @property
+    def is_owed(self) -> bool:
+        """Whether lines are still wanted that come after a turn."""
+        return self._owed > 0
+
+    def pass_by(self, piece: Piece, hits: Hits, base: int) -> None:
+        """Takes some lines of a piece into the sample: it may be that nobody asks for the others."""
+        self._sorted = []
+        for loud in _forwards(piece, hits, len(hits)):
+            self._take_sample(_kept(piece, loud, base))
+
     def turn(self) -> None:
         """Something in the engine's life ends or begins here: what stands before it may have to be shown."""
         for kept in self._near.values():

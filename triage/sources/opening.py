@@ -168,6 +168,18 @@ def is_regular(file: str) -> bool:
         return False
 
 
+def is_plain(file: str) -> bool:
+    """Whether the bytes of a file are its content, so that any part of it can be read again by its offset."""
+    if not is_regular(file):
+        return False
+    try:
+        with open(path_of(file), "rb") as opened:
+            first = opened.read(FIRST)
+    except OSError:
+        return False
+    return codec_of(first) is None and first[:2] not in UTF16
+
+
 def looks_binary(first: bytes) -> bool:
     """Whether these first decompressed bytes are no text, in whatever encoding: more than one in fifty is a control character.
 

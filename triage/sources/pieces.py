@@ -49,6 +49,8 @@ def pieces(
                     piece.earlier = current
                 clock.follow(current)
                 yield current
+                if current.earlier is not None:
+                    current.earlier.later = None  # whoever keeps a piece shall not keep all that came after it
                 current.earlier = None
                 if piece is not None:
                     piece.known = _known_after(current, clock)

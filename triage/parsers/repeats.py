@@ -1,0 +1,71 @@
+"""What a source says again and again: which rules of it need no second look, so that a flood costs little more than its first lines."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from triage.knowledge.scanner import Hits
+from triage.knowledge.table import Rule, RuleTable
+from triage.parsers.tags import Tag
+
+KEPT = 4096
+LONGEST = 1024
+HARMLESS_PER_LIFE = 16
+MARKS_PER_LIFE = 4096  # lines that speak for a common cause, such as a unit reload: a host's journal has weeks of them, and no lives
+_DIGITS = b"0123456789"
+
+Wording = tuple[bytes, frozenset[int]]
+
+
+class Repeats:
+    """What was found out about the lines of one source in the present life of its engine."""
+
+    def __init__(self, table: RuleTable) -> None:
+        marks = {mark for cause in table.knowledge.common_causes.causes for mark in cause.marks}
+        self._most_harmless = [MARKS_PER_LIFE if rule.id in marks else HARMLESS_PER_LIFE for rule in table.rules]
+        self._harmless: Counter[int] = Counter()  # lines of each harmless rule
+        self._settled: set[Wording] = set()
+        self._misses: set[tuple[str, str, str, str]] = set()
+
+    def new_life(self) -> None:
+        """An engine boots: what was harmless is told anew."""
+        self._harmless.clear()
+        self._settled.clear()
+
+    def is_enough(self, hits: Hits) -> bool:
+        """Whether all that these hits may tell is harmless and was told often enough."""
+        return all(self._harmless[index] >= self._most_harmless[index] for _, index in hits)
+
+    def is_told(self, index: int) -> bool:
+        """Counts one line of a harmless rule; whether it is still worth an event."""
+        self._harmless[index] += 1
+        return self._harmless[index] <= self._most_harmless[index]
+
+    def is_settled(self, wording: Wording) -> bool:
+        """Whether such a line is known to be an echo that was told often enough: no fault is looked for in the next one like it."""
+        return wording in self._settled
+
+    def settle(self, wording: Wording) -> None:
+        """Remembers that."""
+        if len(self._settled) >= KEPT:
+            self._settled.clear()
+        if len(wording[0]) <= LONGEST:
+            self._settled.add(wording)
+
+    def is_miss(self, rule: Rule, who: Tag) -> bool:
+        """Whether a rule is known not to match what this process says."""
+        return (rule.id, who.process, who.level, who.message) in self._misses
+
+    def miss(self, rule: Rule, who: Tag) -> None:
+        """Remembers that it does not."""
+        if len(self._misses) >= KEPT:
+            self._misses.clear()
+        if len(who.message) <= LONGEST:
+            self._misses.add((rule.id, who.process, who.level, who.message))
+
+
+def wording(data: bytes, hits: Hits) -> Wording:
+    """The line around some hits without its figures, and the rules that hit it."""
+    begin = data.rfind(b"\n", 0, hits[0][0] - 1) + 1
+    end = data.find(b"\n", hits[-1][0] - 1)
+    return data[begin : end if end >= 0 else len(data)].translate(None, _DIGITS), frozenset(index for _, index in hits)
