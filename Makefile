@@ -32,6 +32,7 @@ bench: $(VENV)/.installed
 clean:
 	rm -rf $(VENV) build dist
 
+# An editable install leaves our code uncompiled, and where PYTHONDONTWRITEBYTECODE is set every run would compile it anew.
 # Stamps, so that a second run installs nothing and needs no network.
 $(VENV)/.made:
 	$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("triage needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
@@ -40,8 +41,10 @@ $(VENV)/.made:
 
 $(VENV)/.installed: pyproject.toml $(VENV)/.made
 	$(pip) install --editable .
+	$(run) compileall -q triage
 	touch $@
 
 $(VENV)/.installed-dev: pyproject.toml $(VENV)/.made
 	$(pip) install --editable '.[dev]'
+	$(run) compileall -q triage
 	touch $(VENV)/.installed $@

@@ -23,7 +23,8 @@ from triage.model import Boot, Event, Outage, Place, Probe, Seconds, Verdict
 from triage.parsers.reading import Reading
 from triage.pipeline import Evidence
 from triage.sources.numbering import line_numbers
-from triage.sources.opening import IDENTITY, STDIN, head, is_regular
+from triage.sources.opening import IDENTITY, head
+from triage.sources.paths import STDIN, is_regular
 from triage.timeline.boots import boots
 from triage.timeline.incidents import join
 from triage.timeline.outages import covered, outages

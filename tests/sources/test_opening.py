@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 from triage.model import Problem
 from triage.sources import decoding
 from triage.sources.decoding import codec_of, decoded
-from triage.sources.opening import Stream, fingerprint, head, identity, is_pipe, is_regular, looks_binary, path_of, real_path, shown, size_of
+from triage.sources.opening import Stream, fingerprint, head, identity, looks_binary, size_of
+from triage.sources.paths import is_pipe, is_regular, path_of, real_path, shown
 
 LOG = b"".join(b"2026-11-01T09:43:00.%09dZ (EngineCore pid=1) INFO line %d\n" % (i * 7919 % 10**9, i * 104729 % 10**6) for i in range(20000))
 

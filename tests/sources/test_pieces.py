@@ -409,6 +409,8 @@ def test_no_bytes_raise(contents: Sequence[bytes], size: int) -> None:
 
 
 class Given:
+    descriptor = None
+
     def __init__(self, content: bytes) -> None:
         self.file = io.BytesIO(content)
 

@@ -13,8 +13,8 @@ from triage.knowledge.scanner import Hits
 from triage.model import Event, Instant, Place, Seconds
 from triage.sources.clock import Clock
 from triage.sources.lines import Line, read_line
-from triage.sources.opening import path_of
 from triage.sources.origins import Unchanged
+from triage.sources.paths import path_of
 from triage.sources.pieces import Piece
 
 MOST_KEPT = 8192

@@ -18,7 +18,8 @@ from triage.parsers.sniff import probe_rows, speaks_like_an_engine
 from triage.parsers.trouble import Trouble
 from triage.sources.clock import BACKWARDS, Clock
 from triage.sources.find import Source
-from triage.sources.opening import STDIN, identity, is_regular, path_of
+from triage.sources.opening import identity
+from triage.sources.paths import STDIN, is_regular, path_of
 from triage.sources.pieces import HEAD, Line, Piece, pieces
 
 EDGE_LINES = 200

@@ -9,7 +9,8 @@ from triage.parsers.reading import Reading
 from triage.parsers.sniff import is_document, sniff
 from triage.sources.clock import Clock
 from triage.sources.find import Source
-from triage.sources.opening import STDIN, head, shown
+from triage.sources.opening import head
+from triage.sources.paths import STDIN, shown
 from triage.sources.pieces import first_piece, lines_of
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from triage.model import Event, Findings, Hint, Place, SourceInfo, Verdict
 from triage.sources.numbering import line_numbers
-from triage.sources.opening import is_regular
+from triage.sources.paths import is_regular
 
 Lines = dict[tuple[str, int], int]
 

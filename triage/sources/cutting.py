@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
+from triage.sources.plain import whole_lines
+
 OVERLAP = 4096  # bytes of a long line that are given again with its next block, so that nothing across the cut is missed
+ROOM = 1 << 22  # glibc keeps what is freed for the next block, and asks the kernel for none, once a block of this size was freed
 SMALL = 1 << 14  # bytes of a file for which no bigger buffer is made: a folder may hold thousands of them
 
 
 class Bytes(Protocol):
-    """Anything that can fill a buffer, such as an open stream."""
+    """Anything that can fill a buffer, such as an open stream. `descriptor`: of a file that can be read by offsets as well."""
+
+    @property
+    def descriptor(self) -> int | None: ...
 
     def fill(self, view: memoryview) -> int: ...
+
+    def seek(self, offset: int) -> None: ...
 
 
 class Block(NamedTuple):
@@ -35,11 +43,15 @@ class Block(NamedTuple):
 
 
 def blocks(stream: Bytes, size: int) -> Iterator[Block]:
-    """Blocks of up to `size` bytes (two or more), through one buffer of that size. The last one may be empty."""
+    """Blocks of up to `size` bytes (two or more), through one buffer of that size. The last one may be empty.
+
+    Most of a plain file needs no buffer: its whole lines are read at once, until they end or one is too long.
+    """
     buffer = bytearray(min(size, SMALL))
     filled = stream.fill(memoryview(buffer))
     if filled == SMALL < size:
         buffer.extend(bytes(size - SMALL))
+        bytes(ROOM)
     view = memoryview(buffer)
     base = overlap = 0
     inside = last = False
@@ -54,3 +66,9 @@ def blocks(stream: Bytes, size: int) -> Iterator[Block]:
         view[:kept] = bytes(view[filled - kept : filled])
         base += filled - kept
         filled, inside = kept, is_open
+        if not is_open and not last and stream.descriptor is not None:
+            for raw in whole_lines(stream.descriptor, base, size):
+                yield Block(raw, base)
+                base += len(raw)
+            stream.seek(base)
+            filled = 0

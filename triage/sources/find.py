@@ -13,7 +13,8 @@ import msgspec
 
 from triage.model import Kind, Problem
 
-from .opening import STDIN, head, identity, real_path, reason, shown, size_of
+from .opening import head, identity, size_of
+from .paths import STDIN, real_path, reason, shown
 from .rotation import plain_name, rotations
 
 _ARCHIVE = re.compile(r"\.(?:tar(?:\.\w+)?|t[gbx]z2?|tzst|zip|7z|rar)$", re.IGNORECASE)

@@ -15,14 +15,13 @@ from typing import Protocol, Self, cast
 from triage.model import Problem
 
 from .decoding import codec_of, decoded
+from .paths import STDIN, is_pipe, is_regular, path_of, reason
 
-STDIN = "-"
 CHUNK = 1 << 17  # bytes read at once where they are decoded
 FIRST = 8  # bytes that tell a format: no magic number and no byte order mark is longer
 IDENTITY = 4096  # decompressed bytes that make a file's identity
 
 _TEXT = bytes([*b"\b\t\n\f\r\x1b", *range(32, 127), *range(128, 256)])
-_ESCAPED = re.compile(rb"\\x([89a-f][0-9a-f])")
 _HOLE = re.compile(rb"\x00{256,}")
 
 UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
@@ -83,6 +82,18 @@ class Stream:
         while size < len(view) and (got := self.readinto(view[size:])):
             size += got
         return size
+
+    @property
+    def descriptor(self) -> int | None:
+        """Of an open file on disk whose bytes are its content, so that any part of it can be read by its offset; else None."""
+        known = self._raw if self._chunks is None and isinstance(self._raw, io.FileIO) else None
+        return known.fileno() if known is not None and stat.S_ISREG(os.fstat(known.fileno()).st_mode) else None
+
+    def seek(self, offset: int) -> None:
+        """Go on at `offset` of a file that has a `descriptor`: what comes before it counts as given."""
+        if isinstance(self._raw, io.FileIO):
+            self._raw.seek(offset)
+            self._left, self.read = memoryview(b""), offset
 
     def close(self) -> None:
         if self._raw is not None and self.file != STDIN:
@@ -160,24 +171,12 @@ def size_of(file: str) -> int:
         return stream.read
 
 
-def is_regular(file: str) -> bool:
-    """Whether the path leads to a regular file, which can be read more than once and never blocks."""
-    try:
-        return file != STDIN and stat.S_ISREG(os.stat(path_of(file)).st_mode)
-    except (OSError, ValueError):
-        return False
-
-
 def is_plain(file: str) -> bool:
     """Whether the bytes of a file are its content, so that any part of it can be read again by its offset."""
     if not is_regular(file):
         return False
-    try:
-        with open(path_of(file), "rb") as opened:
-            first = opened.read(FIRST)
-    except OSError:
-        return False
-    return codec_of(first) is None and first[:2] not in UTF16
+    with Stream(file, []) as stream:
+        return stream.descriptor is not None
 
 
 def looks_binary(first: bytes) -> bool:
@@ -187,43 +186,6 @@ def looks_binary(first: bytes) -> bool:
     """
     sample = _HOLE.sub(b"", first)[:8192]
     return 50 * len(sample.translate(None, _TEXT)) > len(sample)
-
-
-def shown(path: str) -> str:
-    """A path as text that every format takes: bytes that are no UTF-8 become `\\xff`, which `path_of` turns back."""
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    return path
-
-
-def path_of(name: str) -> str:
-    """The path of which `name` is what is shown."""
-    if "\\x" not in name or os.path.lexists(name):
-        return name
-    return os.fsdecode(_ESCAPED.sub(lambda found: bytes((int(found[1], 16),)), os.fsencode(name)))
-
-
-def real_path(path: str) -> str:
-    """Where a path leads. A link that must not be read (`/proc/1/cwd`) leads to itself."""
-    try:
-        return os.path.realpath(path)
-    except OSError:
-        return os.path.abspath(path)
-
-
-def is_pipe(file: str) -> bool:
-    """Whether the path is standard input or leads to a pipe, such as `<(zcat log.gz)` gives: its bytes come once."""
-    try:
-        return file == STDIN or stat.S_ISFIFO(os.stat(path_of(file)).st_mode)
-    except (OSError, ValueError):
-        return False
-
-
-def reason(error: Exception) -> str:
-    """What an operating system's error says, without the path, which a Problem names itself."""
-    return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
 
 
 def _opened(file: str) -> _Raw:

@@ -17,8 +17,9 @@ from .cutting import Block, Bytes, blocks
 from .envelopes import LONGEST, SEVERAL_HOSTS, has_several_hosts, layout_of
 from .find import Source
 from .lines import Line
-from .opening import STDIN, Stream, head, is_regular, looks_binary
+from .opening import Stream, head, looks_binary
 from .origins import Origin, Origins, Stripped, Unchanged, is_noisy, stripped
+from .paths import STDIN, is_regular
 from .piece import Lead, Piece
 from .structured import Rewriter, shapes_of
 
@@ -93,6 +94,8 @@ def _all(source: Source, clock: Clock, size: int, problems: list[Problem], numbe
 class _Given:
     """Bytes in hand, read like a file."""
 
+    descriptor = None
+
     def __init__(self, given: bytes) -> None:
         self._left = given
 
@@ -100,6 +103,9 @@ class _Given:
         size = min(len(view), len(self._left))
         view[:size], self._left = self._left[:size], self._left[size:]
         return size
+
+    def seek(self, offset: int) -> None:
+        """Never asked: there is no descriptor."""
 
 
 class _Reader:

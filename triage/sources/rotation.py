@@ -16,7 +16,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from .opening import head, real_path
+from .opening import head
+from .paths import real_path
 
 COMPRESSED = re.compile(r"\.(?:gz|zst|zstd|xz|bz2)$", re.IGNORECASE)
 LOG_LIKE = re.compile(r"\.(?:log|txt|out|err|jsonl?)$", re.IGNORECASE)

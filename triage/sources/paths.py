@@ -1,0 +1,55 @@
+"""Names of files as they are shown, the paths they stand for, and what lies there."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+
+STDIN = "-"
+_ESCAPED = re.compile(rb"\\x([89a-f][0-9a-f])")
+
+
+def is_regular(file: str) -> bool:
+    """Whether the path leads to a regular file, which can be read more than once and never blocks."""
+    try:
+        return file != STDIN and stat.S_ISREG(os.stat(path_of(file)).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def shown(path: str) -> str:
+    """A path as text that every format takes: bytes that are no UTF-8 become `\\xff`, which `path_of` turns back."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return path
+
+
+def path_of(name: str) -> str:
+    """The path of which `name` is what is shown."""
+    if "\\x" not in name or os.path.lexists(name):
+        return name
+    return os.fsdecode(_ESCAPED.sub(lambda found: bytes((int(found[1], 16),)), os.fsencode(name)))
+
+
+def real_path(path: str) -> str:
+    """Where a path leads. A link that must not be read (`/proc/1/cwd`) leads to itself."""
+    try:
+        return os.path.realpath(path)
+    except OSError:
+        return os.path.abspath(path)
+
+
+def is_pipe(file: str) -> bool:
+    """Whether the path is standard input or leads to a pipe, such as `<(zcat log.gz)` gives: its bytes come once."""
+    try:
+        return file == STDIN or stat.S_ISFIFO(os.stat(path_of(file)).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def reason(error: Exception) -> str:
+    """What an operating system's error says, without the path, which a Problem names itself."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
