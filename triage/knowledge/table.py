@@ -40,7 +40,7 @@ class Rule:
         self.is_echo = self.role in ("context", "consequence", "teardown")
         self.is_harmless = self.role == "context" or (self.is_root and fault is not None and not fault.fault)
         self.is_fault = self.is_root and fault is not None and fault.fault
-        self.is_sticky = isinstance(definition, Signature) and definition.explains == ("*",)
+        self.is_sticky = isinstance(definition, Signature) and "*" in definition.explains
         self.is_trouble = self.kind == "trouble"
         self.is_telling = self.kind in LIFE_KINDS or self.is_root
 
@@ -84,6 +84,20 @@ class RuleTable:
     def user_text(self) -> tuple[regex.Pattern[str], ...]:
         """Where the words of a user begin; each by itself, since most are ruled out by a literal that is not in the line."""
         return tuple(regex.compile(begin) for begin in self.knowledge.user_text.begins)
+
+    @cached_property
+    def _user_bytes(self) -> tuple[regex.Pattern[bytes], ...]:
+        return tuple(regex.compile(begin.encode()) for begin in self.knowledge.user_text.begins)
+
+    def own_length(self, raw: bytes) -> int:
+        """How many bytes of a whole line, its envelope on, come before the words of a user; all of it where that cannot be told so soon.
+
+        Envelopes hold no such words, but for the fields of RFC 5424; and what carriage returns part are lines of their own.
+        """
+        if len(raw) > QUICK or raw.startswith(b"<") or b"\r" in raw:
+            return len(raw)
+        begins = [found for pattern in self._user_bytes if (found := pattern.search(raw))]
+        return min(begins, key=lambda found: found.start()).end() if begins else len(raw)
 
     def own_text(self, text: str) -> str:
         """A line up to where the words of a user begin in it. Raises TimeoutError like `Rule.match`."""

@@ -17,6 +17,7 @@ from triage.knowledge.scanner import Hits
 from triage.knowledge.table import Rule, RuleTable
 from triage.model import Event, Instant, Kind, Place, Problem
 from triage.parsers.asides import Asides
+from triage.parsers.hits import by_line, whole_line
 from triage.parsers.repeats import Repeats, wording
 from triage.parsers.steps import step
 from triage.parsers.tags import Tag, tag
@@ -64,7 +65,7 @@ class EngineParser:
     def _events_of(self, piece: Piece) -> list[Event]:
         hits, asides = self.asides.scan(piece)
         seen: Counter[int] = Counter()
-        events = [event for line in _by_line(piece.data, hits) for event in self._line_events(piece, line, seen)]
+        events = [event for line in by_line(piece.data, hits) for event in self._line_events(piece, line, seen)]
         base = self._scanned - piece.overlap
         telling = [event.order - base for event in events if self.table.by_id[event.rule].is_telling]
         turns = sorted(event.order - base for event in events if event.kind in TURNS)
@@ -73,12 +74,15 @@ class EngineParser:
 
     def _line_events(self, piece: Piece, hits: Hits, seen: Counter[int]) -> Iterator[Event]:
         """The events of one line. Where a rule knows the line as an echo, what looks like a fault in it is none."""
-        if self._repeats.is_enough(hits) or self._repeats.is_settled(said := wording(piece.data, hits)):
+        if self._repeats.is_enough(hits):
+            return
+        begin, raw = whole_line(piece.data, hits)
+        if self._repeats.is_settled(said := wording(raw, hits)):
             return
         told: set[tuple[int, int]] = set()
         echoes: set[int] = set()
         wanted = 0
-        for end, index in sorted(hits, key=lambda hit: not self.table[hit[1]].is_echo):
+        for end, index in self._echoes_first(hits, begin + self.table.own_length(raw)):
             rule = self.table[index]
             if seen[index] >= self._most[index]:
                 wanted += 1
@@ -98,6 +102,11 @@ class EngineParser:
                     yield event
         if echoes and not wanted:
             self._repeats.settle(said)
+
+    def _echoes_first(self, hits: Hits, own: int) -> Hits:
+        """The hits up to where the words of a user begin; behind it only those of a step, of which nothing but figures is taken."""
+        kept = [hit for hit in hits if hit[0] <= own or self.table[hit[1]].kind == "step"]
+        return sorted(kept, key=lambda hit: not self.table[hit[1]].is_echo)
 
     def _is_wanted(self, rule: Rule, index: int, seen: Counter[int]) -> bool:
         """Counts one match; whether it is worth an event: of what harms nobody a few in each life of the engine are."""
@@ -229,18 +238,6 @@ class EngineParser:
 
     def _instant(self, piece: Piece, line: Line) -> Instant | None:
         return self.clock.instant(line) or carried(piece, line, self.clock)
-
-
-def _by_line(data: bytes, hits: Hits) -> Iterator[Hits]:
-    """The hits in groups that end in one line each."""
-    first = 0
-    while first < len(hits):
-        stop = data.find(b"\n", hits[first][0] - 1)
-        last = first + 1
-        while last < len(hits) and (stop < 0 or hits[last][0] <= stop):
-            last += 1
-        yield hits[first:last]
-        first = last
 
 
 def _rank(line: Line, who: Tag, data: dict[str, str]) -> int | None:

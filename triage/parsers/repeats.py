@@ -64,8 +64,6 @@ class Repeats:
             self._misses.add((rule.id, who.process, who.level, who.message))
 
 
-def wording(data: bytes, hits: Hits) -> Wording:
-    """The line around some hits without its figures, and the rules that hit it."""
-    begin = data.rfind(b"\n", 0, hits[0][0] - 1) + 1
-    end = data.find(b"\n", hits[-1][0] - 1)
-    return data[begin : end if end >= 0 else len(data)].translate(None, _DIGITS), frozenset(index for _, index in hits)
+def wording(raw: bytes, hits: Hits) -> Wording:
+    """A line without its figures, and the rules that hit it."""
+    return raw.translate(None, _DIGITS), frozenset(index for _, index in hits)
