@@ -183,8 +183,21 @@ class Suspect(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[str, ...] = ()
 
 
+class Stand(msgspec.Struct, frozen=True, kw_only=True):
+    """How far ranks came in one process group, by their dumps: the last operation entered and the last finished, in the order of `ranks`.
+
+    `exchanges` has the number of the first send or receive that a rank has not ended, 0 where there is none.
+    """
+
+    group: str
+    ranks: tuple[int, ...]
+    entered: tuple[int, ...]
+    done: tuple[int, ...]
+    exchanges: tuple[int, ...]
+
+
 class Dump(msgspec.Struct, frozen=True, kw_only=True):
-    """The flight-recorder files of one hang, one per rank, and what they say together."""
+    """The flight-recorder files of one hang, one per rank, and what they say together. `newest` is when the last operation was enqueued."""
 
     directory: str
     ranks: tuple[int, ...]
@@ -199,6 +212,13 @@ class Dump(msgspec.Struct, frozen=True, kw_only=True):
     waiting: tuple[int, ...] = ()
     suspects: tuple[Suspect, ...] = ()
     version: str = ""
+    stands: tuple[Stand, ...] = ()
+    newest: Instant | None = None
+
+    @property
+    def idle(self) -> bool:
+        """Whether it shows nobody who waits and accuses nobody."""
+        return self.onset is None and all(suspect.strength == "cannot-tell" for suspect in self.suspects)
 
 
 class ForkAnswer(msgspec.Struct, frozen=True):
@@ -222,6 +242,7 @@ class Incident(msgspec.Struct, frozen=True, kw_only=True):
     events: tuple[Event, ...] = ()
     outage: Outage | None = None
     dump: Dump | None = None
+    idle_dump: Dump | None = None  # of the same life, and nobody waits in it
     dump_state: DumpState = "not collected"
     dump_reason: str = ""
     onset: Instant | None = None

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.made_dumps import entry, job, lay
+from tests.made_dumps import as_json, config, document, entry, job, lay
 from triage.cli.dump import dump
 
 KEYS = {"schema", "ranks", "groups", "suspects"}
@@ -159,3 +163,102 @@ def test_ranks_from_a_regex_and_a_given_world(tmp_path: Path) -> None:
         "empty": [],
         "unreadable": [],
     }
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[str]:
+    """The address of a server that has the JSON dumps of a hang, as `rank_0.json` and so on."""
+    lay(tmp_path / "served", job(4, stuck={0, 1, 3}), as_json, "rank_{}.json")
+    running = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path / "served")))
+    threading.Thread(target=running.serve_forever, args=(0.01,), daemon=True).start()
+    yield f"http://127.0.0.1:{running.server_port}"
+    running.shutdown()
+    running.server_close()
+
+
+def test_dumps_are_asked_for_over_http(server: str) -> None:
+    done = run(*(f"{server}/rank_{rank}.json" for rank in range(4)))
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout.startswith("Rank 2 held up the others (proven).")
+    assert f"{server}: 4 of 4 ranks" in done.stdout
+
+
+def test_a_rank_that_does_not_answer_is_lost_and_ends_in_3(server: str) -> None:
+    urls = [f"{server}/rank_{rank}.json" for rank in (0, 1, 3)]
+    done = run(*urls, f"{server}/gone/rank_2.json")
+    assert done.exit_code == 3
+    assert f"{server}/gone/rank_2.json: the server answers 404" in done.stderr
+    assert "rank 2 (cannot tell): its dump cannot be read" in done.stdout
+    assert told(*urls, f"{server}/gone/rank_2.json")["ranks"]["missing"] == [2]
+
+
+def test_no_address_that_answers_ends_in_2(server: str) -> None:
+    assert run(f"{server}/gone/rank_2.json").exit_code == 2
+    done = run("http://[::1/rank_2.json")
+    assert (done.exit_code, "is no address" in done.stderr) == (2, True)
+
+
+def test_addresses_and_folders_are_hangs_of_their_own(server: str, hang: Path) -> None:
+    assert len(told(hang, f"{server}/rank_0.json")["dumps"]) == 2
+
+
+def test_many_ranks_and_long_names_fit_the_terminal(tmp_path: Path) -> None:
+    made = job(128, stuck=range(0, 128, 2), profiling_name="nccl:_reduce_scatter_tensor_coalesced_of_many")
+    for of_rank in made.values():
+        of_rank["entries"] = [e | {"frames": [{"name": "forward_of_a_layer", "filename": "/srv/" + 3 * "some_folder/" + "m.py", "line": 7}] * 4}
+                              for e in of_rank["entries"]]  # fmt: skip
+    lines = run("--timeline", "2", "--frames", lay(tmp_path, made)).stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[0].startswith("Ranks 1, 3, 5")
+    assert sum(line.startswith("rank ") for line in lines) == 12
+    assert "... and 52 more suspects (--format json has all)" in lines
+    assert len(told(tmp_path)["suspects"]) == 64
+
+
+def test_a_timeline_has_those_who_are_waited_for_though_their_dumps_know_nothing_of_the_group(tmp_path: Path) -> None:
+    groups = config("0", range(2)) | config("1", range(2))
+    there = document([entry(1), entry(1, pg_id=1, process_group=("1", "group 1"), state="scheduled")], groups)
+    made = {0: there, 1: document([entry(1)], config("0", range(2)))}
+    (timeline,) = told("--timeline", "1", lay(tmp_path, made))["timeline"]
+    assert (timeline["steps"][0]["in"], timeline["steps"][0]["not_entered"]) == ([0], [1])
+
+
+def test_a_suspect_that_waits_is_said_to_wait(tmp_path: Path) -> None:
+    last = {"state": "scheduled"}
+    groups = config("1", range(4)) | config("2", range(4))
+    enters = {rank: "2" if rank == 1 else "1" for rank in range(4)}
+    made = {
+        rank: document([entry(1, pg_id=int(name), process_group=(name, f"group {name}"), **last)], groups)
+        | {"pg_status": {n: {f"last_{w}_collective": -1 if n != name or w != "enqueued" else 1 for w in ("enqueued", "started", "completed")}
+                         for n in ("1", "2")}}
+        for rank, name in enters.items()
+    }  # fmt: skip
+    stacks = told("--frames", lay(tmp_path, made))["frames"]
+    assert [(s["ranks"], s["what"]) for s in stacks] == [([1], "waiting, and a suspect"), ([0, 2, 3], "waiting")]
+
+
+def test_nobody_stuck_says_what_torch_does_not_record(tmp_path: Path) -> None:
+    made = {rank: document([entry(s) for s in range(1, 7)], config("0", range(3))) for rank in range(3)}
+    said = " ".join(run(lay(tmp_path / "all", made)).stdout.split())
+    assert "outside torch.distributed" in said
+    assert "VLLM_DISABLE_PYNCCL=1" in said
+    del made[1]
+    said = " ".join(run(lay(tmp_path / "some", made)).stdout.split())
+    assert said.startswith("Who did it cannot be told")
+    assert "outside torch.distributed" in said
+    empty = {rank: document([], config("0", range(3))) for rank in range(3)}
+    assert "nothing recorded by ranks 0-2" in run(lay(tmp_path / "empty", empty)).stdout
+    assert "VLLM_DISABLE_PYNCCL=1" in run(tmp_path / "empty").stdout
+    assert "pynccl" not in run(lay(tmp_path / "hang", job(4, stuck={0, 1, 3}))).stdout
+
+
+def test_a_stray_number_makes_no_million_ranks(tmp_path: Path) -> None:
+    made = job(3)
+    del made[1]
+    lay(tmp_path, made | {143000: made[0]})
+    assert told(tmp_path)["ranks"]["missing"] == [1]

@@ -13,8 +13,26 @@ if TYPE_CHECKING:
     from triage.parsers.flight_recorder import RankDumps
 
 
+class FileOrUrl(click.Path):
+    """An existing file or folder, or an http(s) address."""
+
+    def __init__(self) -> None:
+        super().__init__(exists=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from urllib.parse import urlsplit
+
+        if not str(value).startswith(("http://", "https://")):
+            return super().convert(value, param, ctx)
+        try:
+            known = urlsplit(value).hostname
+        except ValueError:
+            known = None
+        return str(value) if known else self.fail(f"{value!r} is no address: write http://HOST:PORT/handler/fr_trace_json", param, ctx)
+
+
 @click.command()
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(exists=True))
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=FileOrUrl())
 @click.option("--format", "form", type=click.Choice(["table", "markdown", "json"]), default="table", show_default=True, help="How to print it.")
 @click.option("--timeline", type=click.IntRange(1, 1000), metavar="N", help="Also the last N operations before the fault, group by group.")
 @click.option("--frames", is_flag=True, help="Also the stacks of ranks that wait or are suspect, the same stack once.")
@@ -23,14 +41,16 @@ if TYPE_CHECKING:
 def dump(paths: tuple[str, ...], form: str, timeline: int | None, frames: bool, rank_from: str | None, world_size: int | None) -> None:
     """Say which rank held up the others, from flight-recorder dumps.
 
-    PATH is a folder of dumps (searched downwards) or the files themselves, pickled or JSON, gzipped or not, of any version.
-    No code in a dump is ever run. Files that cannot be read are named, and the other ranks analysed all the same.
+    PATH is a folder of dumps (searched downwards) or the files themselves, pickled or JSON, gzipped or not, of any version; or the
+    address of a rank's own server (torch.distributed.debug), one for each rank, asked while the job hangs. No code in a dump is
+    ever run. What cannot be read is named, and the other ranks analysed all the same.
 
     \b
     Examples:
       triage dump ~/.cache/torch
       triage dump --timeline 5 --frames dumps/
       triage dump --format json --world-size 16 dumps/ | jq .suspects
+      triage dump http://gpu-{0..7}:8000/handler/fr_trace_json
     """
     from triage.parsers.flight_recorder import read_folder
 

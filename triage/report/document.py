@@ -8,9 +8,10 @@ from typing import Any
 
 import orjson
 
-from triage.model import Boot, Event, Facts, Findings, Hint, Incident, Instant, Outage, Place, Suspect, Verdict
+from triage.model import Boot, Event, Facts, Findings, Hint, Incident, Instant, Outage, Place, Verdict
 from triage.report import words
 from triage.report.counts import Row, rows, seen_at
+from triage.report.dump_evidence import of_dumps
 
 SCHEMA = "triage/1"
 CSV_COLUMNS = (
@@ -155,7 +156,7 @@ def incident(verdict: Verdict) -> dict[str, Any]:
         "dead_from": of.dead_from,
         "recovered": instant(of.recovered),
         "time_to_death": _span(of),
-        "dump": _dump(of),
+        "dump": of_dumps(verdict),
         "probe": {"symbols": of.outage.symbols, "first": of.outage.first, "failed": of.outage.failed} if of.outage else None,
         "forks": [{"fork": a.fork, "answer": a.answer, "because": a.because} for a in verdict.forks],
         "root": cited(verdict.root),
@@ -192,21 +193,6 @@ def _facts(of: Facts) -> dict[str, Any]:
     line = of.step_line
     step = {"kind": of.step, "tokens": of.tokens, "chunk": of.chunk, "requests": of.requests, "from": place(line.place)} if line else None
     return {"step": step, "frame": words.clean(of.frame) or None, "rank": of.rank, "gpu": words.clean(of.gpu) or None, "host": of.host or None}
-
-
-def _dump(of: Incident) -> dict[str, Any]:
-    suspects = of.dump.suspects if of.dump else ()
-    return {
-        "state": of.dump_state,
-        "reason": of.dump_reason,
-        "ranks": list(of.dump.ranks) if of.dump else [],
-        "missing": list(of.dump.missing) if of.dump else [],
-        "suspects": [_suspect(s) for s in suspects],
-    }
-
-
-def _suspect(of: Suspect) -> dict[str, Any]:
-    return {"rank": of.rank if of.rank >= 0 else None, "strength": of.strength, "reason": of.reason, "evidence": list(of.evidence)}
 
 
 def cited(event: Event | None) -> dict[str, Any] | None:

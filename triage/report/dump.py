@@ -17,6 +17,7 @@ from triage.verdict.dumps.words import ranks, spans
 SCHEMA = "triage-dump/1"
 GROUPS_SHOWN = 6
 PROBLEMS_SHOWN = 12
+SUSPECTS_SHOWN = 12
 WIDEST = 120
 STRENGTHS = {"proven": "proven", "likely": "likely", "cannot-tell": "cannot tell"}
 
@@ -60,7 +61,7 @@ def _suspect(suspect: Suspect) -> dict[str, Any]:
 
 def text(dumps: RankDumps, found: Findings, *, style: str = "simple", more: Sequence[str] = ()) -> str:
     """The hang for people; `style` is a tabulate format (`simple`, `github`), `more` are parts that the caller adds before the notes."""
-    parts = [verdict(found), "", *_lines(facts(dumps, found), style)]
+    parts = [verdict(found) if style == "github" else _wrapped(verdict(found), "  "), "", *_lines(facts(dumps, found), style)]
     if found.suspects:
         parts += ["", *_suspects(found.suspects, style)]
     if found.groups:
@@ -78,7 +79,8 @@ def verdict(found: Findings) -> str:
         return "No dump could be read."
     if named:
         proven = all(s.strength == "proven" for s in named)
-        who = " and ".join(ranks(s.rank for s in named).capitalize().rsplit(", ", 1))
+        who = ranks(s.rank for s in named).capitalize()
+        who = who if " and " in who else " and ".join(who.rsplit(", ", 1))
         return f"{who} held up the others ({'proven' if proven else 'likely'})."
     return "Who did it cannot be told from these dumps." if found.suspects else "No rank is stuck, and none differs from the others."
 
@@ -115,12 +117,14 @@ def timeout(found: Findings) -> float | None:
 
 def _suspects(suspects: Sequence[Suspect], style: str) -> Iterable[str]:
     """One paragraph a suspect: rank, strength, reason, and its evidence below."""
-    for suspect in suspects:
+    for suspect in suspects[:SUSPECTS_SHOWN]:
         who = "no rank" if suspect.rank == NO_RANK else f"rank {suspect.rank}"
         head = f"{who} ({STRENGTHS[suspect.strength]}): {words.clean(suspect.reason)}"
         yield from _lines(f"**{who}**{head[len(who) :]}" if style == "github" else head, style)
         for line in suspect.evidence:
             yield f"- {_cell(line, style)}" if style == "github" else _wrapped(f"  - {words.clean(line)}", "    ")
+    if len(suspects) > SUSPECTS_SHOWN:
+        yield f"... and {words.number(len(suspects) - SUSPECTS_SHOWN, 'more suspect')} (--format json has all)"
 
 
 def _groups(groups: Sequence[StuckGroup], style: str) -> str:

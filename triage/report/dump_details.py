@@ -7,14 +7,16 @@ from typing import Any
 
 from triage.parsers.flight_recorder.records import RETIRED, Frame, RankDumps, Recording
 from triage.report import words
+from triage.report.fitting import TERMINAL, columns, wrapped
 from triage.verdict.dumps import Findings
 from triage.verdict.dumps.groups import groups as groups_of
-from triage.verdict.dumps.records import NO_RANK, Group
+from triage.verdict.dumps.records import NO_RANK, Group, StuckGroup
 from triage.verdict.dumps.waits import row_of
 from triage.verdict.dumps.words import ranks, spans
 
 GROUPS_SHOWN = 6
 FRAMES_SHOWN = 6
+SEQUENCE_WIDTH, OPERATION_WIDTH = 10, 24
 # Frames between the user's code and the operation, or below it, that tell nothing.
 PLUMBING = ("/torch/", "/multiprocessing/", "/concurrent/", "/threading.py", "<frozen", "<string>", "/runpy.py", "/contextlib.py", "torch::", "c10")
 
@@ -30,17 +32,18 @@ class _Step:
 def timeline(dumps: RankDumps, found: Findings, count: int) -> list[dict[str, Any]]:
     """The last `count` operations before the fault and those after it, for each stuck group, aligned by sequence number."""
     recordings = {recording.rank: recording for recording in dumps.recordings}
-    wanted = {(stuck.name, stuck.members): stuck.sequence for stuck in reversed(found.groups) if not stuck.transfer}
+    wanted = {(stuck.name, stuck.members): stuck for stuck in reversed(found.groups) if not stuck.transfer}
     told = [
-        {"group": group.label, "fault": fault, "steps": list(_steps(group, recordings, fault, count))}
+        {"group": group.label, "fault": stuck.sequence, "steps": list(_steps(group, recordings, stuck, count))}
         for group in groups_of(dumps)
-        if (fault := wanted.get((group.label, group.members))) is not None
+        if (stuck := wanted.get((group.label, group.members))) is not None
     ]
     order = [stuck.name for stuck in found.groups]
     return sorted(told, key=lambda entry: order.index(entry["group"]))
 
 
-def _steps(group: Group, recordings: dict[int, Recording], fault: int, count: int) -> Iterator[dict[str, Any]]:
+def _steps(group: Group, recordings: dict[int, Recording], stuck: StuckGroup, count: int) -> Iterator[dict[str, Any]]:
+    fault, waited_for = stuck.sequence, {*stuck.missing} - {*group.positions}
     last = max((position.entered for position in group.positions.values()), default=fault)
     for sequence in range(max(1, fault - count + 1), min(last, fault + count) + 1):
         steps: dict[str, _Step] = {}
@@ -49,7 +52,9 @@ def _steps(group: Group, recordings: dict[int, Recording], fault: int, count: in
                 operation, ended = _row(group, recordings[rank], sequence)
                 step = steps.setdefault(operation, _Step())
                 (step.finished if ended or position.done >= sequence else step.inside).append(rank)
-        absent = [rank for rank, position in sorted(group.positions.items()) if position.entered < sequence]
+        absent = sorted(
+            {rank for rank, position in group.positions.items() if position.entered < sequence} | (waited_for if sequence >= fault else set())
+        )
         for operation, step in _named(steps).items():
             told = {"sequence": sequence, "operation": operation, "finished": sorted(step.finished), "in": sorted(step.inside)}
             yield told | {"not_entered": absent}
@@ -88,9 +93,16 @@ def timeline_text(told: Sequence[dict[str, Any]], style: str) -> str:
             ]
             for step in entry["steps"]
         ]
-        table = tabulate(rows, ("seq", "operation", "finished", "in it", "not entered"), tablefmt=style, disable_numparse=True)
+        headings, limits = ("seq", "operation", "finished", "in it", "not entered"), _limits() if style == TERMINAL else None
+        table = tabulate(rows, headings, tablefmt=style, disable_numparse=True, maxcolwidths=limits)
         parts.append(f"timeline of {words.clean(entry['group'])}\n\n{table}")
     return "\n\n".join(parts) or "no timeline: no group is stuck in a collective"
+
+
+def _limits() -> list[int | None]:
+    """Widths of the timeline's columns: what the terminal leaves beside number and operation goes to the ranks."""
+    ranks_each = max(12, (columns() - SEQUENCE_WIDTH - OPERATION_WIDTH - 8) // 3)
+    return [None, OPERATION_WIDTH, ranks_each, ranks_each, ranks_each]
 
 
 def stacks(found: Findings) -> list[dict[str, Any]]:
@@ -98,9 +110,10 @@ def stacks(found: Findings) -> list[dict[str, Any]]:
     missing = {s.rank for s in found.suspects if s.rank != NO_RANK}
     together: dict[tuple[str, tuple[Frame, ...]], list[int]] = {}
     for rank, operation in sorted(found.stuck_at.items()):
-        what = "last operation of a suspect" if rank in missing else "waiting" if operation.progress < RETIRED else "last operation"
+        waits = operation.progress < RETIRED
+        what = ("waiting, and a suspect" if waits else "last operation of a suspect") if rank in missing else "waiting" if waits else "last operation"
         together.setdefault((what, _user_frames(operation.frames)), []).append(rank)
-    ordered = sorted(together.items(), key=lambda item: (item[0][0] == "last operation", not item[0][0].startswith("last"), item[1]))
+    ordered = sorted(together.items(), key=lambda item: (item[0][0] == "last operation", "suspect" not in item[0][0], item[1]))
     return [
         {"ranks": found_ranks, "what": what, "frames": [{"name": f.name, "file": f.filename, "line": f.line} for f in frames]}
         for (what, frames), found_ranks in ordered
@@ -118,6 +131,11 @@ def stacks_text(told: Sequence[dict[str, Any]], style: str) -> str:
     fence = ["```"] if style == "github" else []
     parts = []
     for entry in told:
-        lines = [words.clean(f"  {frame['name']} at {frame['file']}:{frame['line']}") for frame in entry["frames"]]
-        parts.append("\n".join([f"{ranks(entry['ranks'])}, {entry['what']}:", *fence, *lines, *fence]))
-    return "\n\n".join(parts) or "no stacks: the recorder had none (TORCH_INCLUDE_STACK_TRACE=0, or JSON, which never has them)"
+        head = _fitted(f"{ranks(entry['ranks'])}, {entry['what']}:", style)
+        lines = [_fitted(words.clean(f"  {frame['name']} at {frame['file']}:{frame['line']}"), style) for frame in entry["frames"]]
+        parts.append("\n".join([head, *fence, *lines, *fence]))
+    return "\n\n".join(parts) or _fitted("no stacks: the recorder had none (TORCH_INCLUDE_STACK_TRACE=0, or JSON, which never has them)", style)
+
+
+def _fitted(line: str, style: str) -> str:
+    return wrapped(line, columns()) if style == TERMINAL else line

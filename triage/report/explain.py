@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from triage.knowledge.load import Knowledge
 from triage.model import Event, Facts, Hint, Verdict
 from triage.report import words
+from triage.report.dump_evidence import witnesses
 from triage.report.fitting import columns, wrapped
 from triage.report.numbers import numbered_lines
 from triage.verdict import facts
@@ -56,6 +57,7 @@ def _lines(verdict: Verdict, knowledge: Knowledge, common: tuple[Hint, ...], wid
         yield f"  {answer.fork:14} {answer.answer:8} {answer.because}"
     yield from _evidence(verdict, width)
     yield from _suspects(verdict)
+    yield from _listed("log and dumps", witnesses(verdict))
     yield from _listed("conflicts", verdict.conflicts)
     yield from _listed("hints", (*verdict.hints, *(words.in_common(hint) for hint in common)))
     yield from _listed("evidence that is missing", verdict.missing)

@@ -156,11 +156,11 @@ def _near(at: Instant, outage: Outage) -> bool:
 def _with_dumps(incidents: list[Incident], dumps: Sequence[Dump]) -> tuple[list[Incident], list[Dump]]:
     alone = []
     for dump in dumps:
-        index = _home_of(incidents, dump)
+        index = _life_of(incidents, dump) if dump.idle else _home_of(incidents, dump)
         if index is None:
             alone.append(dump)
         else:
-            incidents[index] = msgspec.structs.replace(incidents[index], dump=dump)
+            incidents[index] = msgspec.structs.replace(incidents[index], **{"idle_dump" if dump.idle else "dump": dump})
     return incidents, alone
 
 
@@ -173,6 +173,18 @@ def _home_of(incidents: Sequence[Incident], dump: Dump) -> int | None:
         if span and not incident.dump and dump.onset.earliest - SLACK <= span.death <= dump.onset.latest + reach:
             return index
     return None
+
+
+def _life_of(incidents: Sequence[Incident], dump: Dump) -> int | None:
+    """The incident that ended the life in which a dump without anybody stuck was made; none where several may have."""
+    if dump.newest is None:
+        return None
+    found = []
+    for index, incident in enumerate(incidents):
+        span, start = window(incident), incident.boot.start if incident.boot else None
+        if span and start and not incident.idle_dump and start.earliest - SLACK <= dump.newest.earliest <= span.death + SLACK:
+            found.append(index)
+    return found[0] if len(found) == 1 else None
 
 
 def _of_dump(dump: Dump) -> Incident:

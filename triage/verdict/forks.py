@@ -41,7 +41,8 @@ def _answer(fork: Fork, incident: Incident) -> ForkAnswer:
 
 def _fits(case: ForkCase, fork: Fork, incident: Incident) -> bool:
     if fork.fact == "dump":
-        return not case.equals or incident.dump_state in case.equals
+        idle = incident.dump_state == "present" and incident.dump is None
+        return not case.equals or ("idle" if idle else incident.dump_state) in case.equals
     if fork.fact == "probe":
         return not case.equals or (incident.outage is not None and incident.outage.first in case.equals)
     return _fits_time(case, incident)

@@ -73,6 +73,12 @@ def test_broken_json_is_refused(data: bytes) -> None:
         digest(documents.from_json(data), rank=0, file="x")
 
 
+@pytest.mark.parametrize("data", [b"{}", b'{"status":"ok"}', b'{"version":"0.11.0"}', b'{"object":"list","data":[]}'])
+def test_other_json_is_no_dump(data: bytes) -> None:
+    with pytest.raises(DumpError, match="no flight-recorder dump"):
+        documents.from_json(data)
+
+
 def test_json_of_too_many_values_is_refused() -> None:
     with pytest.raises(DumpError, match="values"):
         documents.from_json(b"[" + b"1," * 3_000_000 + b"1]")

@@ -91,6 +91,8 @@ def from_json(data: bytes) -> Document:
         top = msgspec.json.decode(data, type=_Json)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise DumpError(f"no JSON dump: {error}") from None
+    if not top.entries and not isinstance(top.pg_config, dict) and not isinstance(top.pg_status, dict):
+        raise DumpError("JSON, but no flight-recorder dump: no entries, no pg_config, no pg_status")
     library = top.comm_lib_version or top.nccl_version
     parts = {"version": top.version, "pg_config": top.pg_config, "pg_status": top.pg_status, "comm_lib_version": library}
     return _document(parts, list(top.entries), len(data))

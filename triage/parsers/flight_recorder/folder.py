@@ -16,7 +16,7 @@ import msgspec
 
 from triage.model import Problem
 from triage.parsers.flight_recorder.machine import DumpError
-from triage.parsers.flight_recorder.names import HEAD, PIPE, has_telling_name, looks_like_dump, take_apart
+from triage.parsers.flight_recorder.names import HEAD, PIPE, has_telling_name, is_url, looks_like_dump, take_apart
 from triage.parsers.flight_recorder.reader import read_dump
 from triage.parsers.flight_recorder.records import RankDumps, Recording
 
@@ -27,28 +27,41 @@ NEAR = 1800 * 10**9
 
 
 class Place(msgspec.Struct, frozen=True, order=True):
-    """A dump file that was found: where it lies, how its name starts, whose it is."""
+    """A dump file that was found: where it lies, how its name starts, whose it is, and what to call it where that is not its path."""
 
     directory: str
     prefix: str
     rank: int
     path: str
+    alias: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.alias or self.path
 
 
 def read_folder(paths: Sequence[str], *, rank_from: str | None = None, world: int | None = None) -> tuple[RankDumps, ...]:
-    """The dumps in folders (searched downwards) and files, one group for each hang; `world` is the number of ranks where it is known.
+    """The dumps in folders (searched downwards), files and http(s) addresses, one group for each hang; `world` is the number of ranks if known.
 
-    Files that are no dumps are passed over; pipes are never opened, links that lead out of a folder never followed.
+    Files that are no dumps are passed over; pipes are never opened, links that lead out of a folder never followed. Addresses are of one hang.
     """
     files: list[str] = []
     problems: list[Problem] = []
+    urls = [path for path in paths if is_url(path)]
     for path in paths:
+        if path in urls:
+            continue
         if os.path.isdir(path):
             for file in _walk(path):
                 _consider(file, path, rank_from, files, problems)
         else:
             files.append(path)
-    return read_files(files, rank_from=rank_from, world=world, problems=problems)
+    found = read_files(files, rank_from=rank_from, world=world, problems=problems)
+    if urls:
+        from triage.parsers.flight_recorder.remote import read_urls
+
+        return (read_urls(urls, rank_from=rank_from, world=world), *found)
+    return found
 
 
 def read_files(
@@ -56,7 +69,7 @@ def read_files(
 ) -> tuple[RankDumps, ...]:
     """The dumps in `files`, one group for each hang, however unreadable some are; `problems` of finding them join their folder's."""
     places, unreadable = _places(files, rank_from)
-    groups = [_read(group, world) for group in _hangs(places)]
+    groups = [read_places(group, world) for group in _hangs(places)]
     return _with_problems(_joined(groups), [*problems, *unreadable], world)
 
 
@@ -125,7 +138,8 @@ def _suffix(place: Place) -> str:
     return os.path.basename(place.path)[len(place.prefix) :].lstrip("0123456789")
 
 
-def _read(places: Sequence[Place], world: int | None) -> RankDumps:
+def read_places(places: Sequence[Place], world: int | None) -> RankDumps:
+    """One recording for each place; `places` are not empty and no rank comes twice."""
     recordings: list[Recording] = []
     problems: list[Problem] = []
     lost: list[int] = []
@@ -134,7 +148,7 @@ def _read(places: Sequence[Place], world: int | None) -> RankDumps:
             try:
                 recording = reader.read(place)
             except (DumpError, OSError) as error:
-                problems.append(Problem(place.path, error.strerror or "cannot be read" if isinstance(error, OSError) else str(error)))
+                problems.append(Problem(place.name, error.strerror or "cannot be read" if isinstance(error, OSError) else str(error)))
                 lost.append(place.rank)
             else:
                 recordings.append(recording)
@@ -148,6 +162,7 @@ def _read(places: Sequence[Place], world: int | None) -> RankDumps:
         unreadable=tuple(problems),
         lost=tuple(sorted(lost)),
         world=world,
+        written=max((status.st_mtime for place in places if (status := _status(place.path))), default=0.0),
     )
 
 
@@ -170,15 +185,19 @@ class _Reader:
 
     def read(self, place: Place) -> Recording:
         if self._jail is None:
-            return read_dump(place.path, rank=place.rank, name=place.path)
-        return self._jail.read(place.path, rank=place.rank, name=place.path)
+            return read_dump(place.path, rank=place.rank, name=place.name)
+        return self._jail.read(place.path, rank=place.rank, name=place.name)
 
 
 def _size(path: str) -> int:
+    return status.st_size if (status := _status(path)) else 0
+
+
+def _status(path: str) -> os.stat_result | None:
     try:
-        return os.stat(path).st_size
+        return os.stat(path)
     except OSError:
-        return 0
+        return None
 
 
 def _joined(groups: Sequence[RankDumps]) -> list[RankDumps]:
@@ -217,6 +236,7 @@ def _merged(one: RankDumps, other: RankDumps) -> RankDumps:
         recordings=tuple(sorted((*one.recordings, *other.recordings), key=lambda recording: recording.rank)),
         unreadable=(*one.unreadable, *other.unreadable),
         lost=tuple(sorted({*one.lost, *other.lost})),
+        written=max(one.written, other.written),
     )
 
 

@@ -23,6 +23,7 @@ PICKLE_KEYS = (b"pg_config", b"pg_status", b"collective_seq_id", b"profiling_nam
 JSON_KEYS = tuple(b'"' + key + b'"' for key in PICKLE_KEYS)
 GZIP = b"\x1f\x8b"
 HEAD = 8192
+MOST_RANKS = 10**6
 
 
 class Named(msgspec.Struct, frozen=True):
@@ -41,10 +42,15 @@ def take_apart(file: str, rank_from: str | None = None) -> Named:
     base = os.path.basename(file)
     if rank_from:
         found = re.search(rank_from, base)
-        rank = found.group(1) if found and found.re.groups else None
-        return Named(base[: found.start(1)], int(rank)) if found and rank and rank.isdecimal() else Named(base, None)
+        rank = rank_in(found.group(1)) if found and found.re.groups else None
+        return Named(base[: found.start(1)], rank) if found and rank is not None else Named(base, None)
     numbered = NUMBERED.match(SUFFIXES.sub("", base))
     return Named(numbered["prefix"], int(numbered["rank"])) if numbered else Named(base, None)
+
+
+def rank_in(digits: str | None) -> int | None:
+    """The rank that digits stand for; None for other text and for more than any job has."""
+    return int(digits) if digits and digits.isdecimal() and len(digits) < len(str(MOST_RANKS)) else None
 
 
 def looks_like_dump(head: bytes, name: str) -> bool:
@@ -66,6 +72,11 @@ def looks_like_dump(head: bytes, name: str) -> bool:
 def has_telling_name(name: str) -> bool:
     """Whether a file has a name that recorders give, and nothing else does."""
     return TELLING.search(_bare(name)) is not None
+
+
+def is_url(path: str) -> bool:
+    """Whether a path is an address to ask and not a file."""
+    return path.startswith(("http://", "https://"))
 
 
 def _bare(name: str) -> str:

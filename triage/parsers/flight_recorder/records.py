@@ -131,7 +131,10 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RankDumps(msgspec.Struct, frozen=True, kw_only=True):
-    """The dumps of one hang, by rank; `unreadable` tells of files that could not be used, `lost` of ranks whose file is one of these."""
+    """The dumps of one hang, by rank; `unreadable` tells of files that could not be used, `lost` of ranks whose file is one of these.
+
+    `written` is when the newest file was changed, in seconds since the epoch; 0 where that is not known.
+    """
 
     directory: str
     prefix: str = ""
@@ -139,6 +142,7 @@ class RankDumps(msgspec.Struct, frozen=True, kw_only=True):
     unreadable: tuple[Problem, ...] = ()
     lost: tuple[int, ...] = ()
     world: int | None = None
+    written: float = 0.0
 
     @property
     def ranks(self) -> tuple[int, ...]:

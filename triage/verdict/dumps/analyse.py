@@ -14,12 +14,10 @@ from triage.verdict.dumps.groups import STATUS_SINCE, knows_world, world
 from triage.verdict.dumps.groups import groups as groups_of
 from triage.verdict.dumps.lateness import late
 from triage.verdict.dumps.records import Difference, Findings, Group, StuckGroup, Wait
+from triage.verdict.dumps.stands import stands
 from triage.verdict.dumps.waits import misfits, open_transfers, ran_past, stuck_on_device, transfer_waits, waits
+from triage.verdict.recorder import OUTSIDE, VISIBLE
 
-OUTSIDE = (
-    "no rank waits in anything that torch records; vLLM's own all-reduce (custom, pynccl, FlashInfer, symmetric memory) and, since mid-2026, its "
-    "all-gather run outside torch.distributed and leave no entry, so a hang there looks like this"
-)
 NO_COMPLETION = (
     "this recorder does not tell a finished operation from one that failed or timed out (gloo, hooks): dumps taken after the exception hide who hung"
 )
@@ -68,6 +66,7 @@ def analyse(dumps: RankDumps) -> Findings:
         suspects=tuple(named),
         notes=tuple(_notes(evidence, named, stuck)),
         stuck_at=_operations(evidence),
+        stands=tuple(stands(evidence.groups, evidence.opened)),
     )
 
 
@@ -220,8 +219,9 @@ def _notes(evidence: Evidence, named: Sequence[Suspect], stuck: Sequence[StuckGr
         yield NO_COMPLETION
     if wrapped := [r.rank for r in dumps.recordings if _ran_past(evidence, r)]:
         yield f"the rings of {words.ranks(wrapped)} no longer reach back to the operation that others wait in"
-    if dumps.recordings and not stuck and not named:
+    if dumps.recordings and not stuck and all(s.strength == "cannot-tell" for s in named):
         yield OUTSIDE
+        yield VISIBLE
 
 
 def _ran_past(evidence: Evidence, recording: Recording) -> bool:

@@ -14,6 +14,7 @@ from triage.parsers.flight_recorder.records import Lane, RankDumps, Recording
 from triage.verdict.dumps.records import Group, Position
 
 STATUS_SINCE = (2, 3)  # the version that brought pg_status
+LARGEST_JOB = 1 << 16  # ranks: a number in a file's name beyond it is hardly a rank, and tells of none below it
 
 Links = Mapping[str, int]
 
@@ -30,7 +31,7 @@ def groups(dumps: RankDumps) -> list[Group]:
 def world(dumps: RankDumps) -> frozenset[int]:
     """All ranks of the job as far as the dumps tell: named as members, present, lost, or in a gap between these."""
     known = told_ranks(dumps) | {*dumps.ranks, *dumps.lost, *range(dumps.world or 0)}
-    return frozenset(known | set(range(max(known, default=-1) + 1)))
+    return frozenset(known | set(range(max((rank for rank in known if rank < LARGEST_JOB), default=-1) + 1)))
 
 
 def told_ranks(dumps: RankDumps) -> frozenset[int]:

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from triage.model import Suspect
+from triage.model import Stand, Suspect
 from triage.parsers.flight_recorder.records import Lane, Operation, Transfer
 
 NO_RANK = -1  # of a suspect that only says why no rank can be named
@@ -103,3 +103,4 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     suspects: tuple[Suspect, ...] = ()
     notes: tuple[str, ...] = ()
     stuck_at: dict[int, Operation] = {}
+    stands: tuple[Stand, ...] = ()

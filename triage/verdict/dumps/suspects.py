@@ -179,7 +179,8 @@ def of_unfinished(groups: Sequence[Group]) -> Iterator[Suspect]:
 def of_missing(dumps: RankDumps, waits: Sequence[Wait], groups: Sequence[Group], doubted: Sequence[int] = ()) -> Iterator[Suspect]:
     """Ranks without a dump where everybody with one is there and waits; without a verdict where `doubted` ranks seem to wait in a circle."""
     blamed: dict[int, list[Wait]] = {}
-    size = {(group.label, rank): len({*group.members} | group.unseen) for group in groups for rank in group.members}
+    sizes = [(group, len({*group.members} | group.unseen)) for group in groups]
+    size = {(group.label, rank): most for group, most in sizes for rank in group.members}
     for wait in waits:
         most = MOST_MISSING * size.get((wait.group, wait.rank), 2)
         for rank in wait.unseen if len(wait.unseen) <= most and not wait.absent else ():

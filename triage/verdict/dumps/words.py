@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from triage.parsers.flight_recorder.records import Signature
 
 SIZES_SHOWN = 2
+RUNS_SHOWN = 12
 
 
 def ranks(numbers: Iterable[int]) -> str:
@@ -16,10 +17,12 @@ def ranks(numbers: Iterable[int]) -> str:
 
 
 def spans(numbers: Iterable[int]) -> str:
-    """Numbers as runs: `0-3, 8`.
+    """Numbers as runs: `0-3, 8`; of a great many runs the first.
 
     >>> spans([8, 0, 1, 2, 3])
     '0-3, 8'
+    >>> spans(range(0, 64, 2))
+    '0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22 and 20 more'
     """
     runs: list[list[int]] = []
     for number in sorted(set(numbers)):
@@ -27,7 +30,9 @@ def spans(numbers: Iterable[int]) -> str:
             runs[-1][1] = number
         else:
             runs.append([number, number])
-    return ", ".join(str(a) if a == b else f"{a}-{b}" if b > a + 1 else f"{a}, {b}" for a, b in runs)
+    hidden = sum(b - a + 1 for a, b in runs[RUNS_SHOWN:])
+    told = ", ".join(str(a) if a == b else f"{a}-{b}" if b > a + 1 else f"{a}, {b}" for a, b in runs[:RUNS_SHOWN])
+    return told + (f" and {hidden} more" if hidden else "")
 
 
 def size(signature: Signature) -> str:
