@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 
 from tests.lived import LOGS, at, between, remember, write
 from triage.cli.main import main
+from triage.history.export import table, types
 from triage.history.store import one_at_a_time, open_store
 
 CRASH = at("2026-11-13T02:40:00"), at("2026-11-13T03:20:00")
@@ -218,3 +219,57 @@ def test_boots_capture_keeps_what_was_booted_and_no_secret(tmp_path: Path) -> No
     triage("classify", log, "--record", "--store", str(path))
     with open_store(path, write=False) as kept:
         assert kept.db.execute("SELECT count(*) FROM boots WHERE captured <> '{}'").fetchone() == (1,)
+
+
+@pytest.mark.parametrize(
+    "statement", ["ATTACH '{0}' AS other", "VACUUM INTO '{0}'", "PRAGMA query_only = OFF", "PRAGMA journal_mode = DELETE", "CREATE TABLE t (x)"]
+)
+def test_sql_makes_no_file_and_takes_no_limit_off(store: Path, tmp_path: Path, statement: str) -> None:
+    refused = triage("history", "sql", statement.format(tmp_path / "other.db"))
+    assert (refused.exit_code, (tmp_path / "other.db").exists()) == (2, False)
+
+
+def test_sql_tells_of_the_tables(store: Path) -> None:
+    assert "sorted_at" in triage("history", "sql", "PRAGMA table_info(incidents)").stdout
+
+
+@pytest.mark.parametrize("name", ["incidents", "evidence", "boots", "outages", "dumps", "labels", "coverage", "runs"])
+def test_parquet_has_the_rows_and_the_types_of_the_table(store: Path, tmp_path: Path, name: str) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    file = tmp_path / "it's.parquet"
+    assert triage("history", "export", "--format", "parquet", "--table", name, "--output", str(file)).exit_code == 0
+    with duckdb.connect() as connection, open_store(store, write=False) as kept:
+        read = connection.read_parquet(str(file))
+        columns, rows = table(kept.db, name)
+        assert (read.columns, read.fetchall()) == (columns, [tuple(row) for row in rows])
+        declared = {"INTEGER": "BIGINT", "REAL": "DOUBLE", "TEXT": "VARCHAR"}
+        assert [str(kind) for kind in read.types] == [declared[kind] for kind in types(kept.db, name).values()]
+
+
+def test_parquet_that_cannot_be_written_is_exit_2(store: Path) -> None:
+    pytest.importorskip("duckdb")
+    result = triage("history", "export", "--format", "parquet", "--output", "/dev/full")
+    assert (result.exit_code, "No space left on device" in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("command", [("list",), ("show", "3"), ("export",), ("dismiss", "3", "--reason", "x"), ("forget", "3"), ("rejudge",)])
+def test_a_damaged_store_is_exit_3_and_a_word(store: Path, command: tuple[str, ...]) -> None:
+    whole = store.read_bytes()
+    store.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
+    result = triage("history", *command)
+    assert (result.exit_code, "it is damaged" in result.stderr) == (3, True), result.output
+
+
+def test_counts_of_a_damaged_store_are_exit_3_and_a_word(store: Path) -> None:
+    store.write_bytes(store.read_bytes()[:4096] + b"\xff" * 8192)
+    result = triage("counts")
+    assert (result.exit_code, "it is damaged" in result.stderr) == (3, True), result.output
+
+
+def test_a_store_that_another_program_holds_is_exit_3(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("triage.history.store.BUSY", 0.05)
+    name, _ = ids()[0]
+    with open_store(store) as kept:
+        kept.db.execute("BEGIN IMMEDIATE")
+        result = triage("history", "dismiss", name, "--reason", "x")
+    assert (result.exit_code, "holds it locked" in result.stderr) == (3, True)

@@ -72,13 +72,22 @@ def test_another_programs_database_is_left_alone(tmp_path: Path) -> None:
         open_store(tmp_path / "other.db")
 
 
-def test_what_is_no_database_is_named(tmp_path: Path) -> None:
-    (tmp_path / "history.db").write_bytes(b"no database at all, only words " * 100)
+@pytest.mark.parametrize("content", [b"x", b"no database at all, only words " * 100], ids=["short", "long"])
+@pytest.mark.parametrize("write", [False, True], ids=["asked", "recorded"])
+def test_what_is_no_database_is_named_and_left_alone(content: bytes, write: bool, tmp_path: Path) -> None:
+    (tmp_path / "history.db").write_bytes(content)
     with pytest.raises(StoreError, match="no SQLite file"):
-        open_store(tmp_path / "history.db")
+        open_store(tmp_path / "history.db", write=write)
+    assert (tmp_path / "history.db").read_bytes() == content
 
 
 def test_a_store_that_does_not_exist_says_how_to_begin(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="--record"):
+        open_store(tmp_path / "history.db", write=False)
+
+
+def test_an_empty_store_that_is_only_asked_says_how_to_begin(tmp_path: Path) -> None:
+    (tmp_path / "history.db").touch()
     with pytest.raises(StoreError, match="--record"):
         open_store(tmp_path / "history.db", write=False)
 

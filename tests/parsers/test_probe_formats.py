@@ -188,6 +188,46 @@ DATED = [
     ),
     ("2026-11-12T03:10:00Z 503 upstream connect error or disconnect/reset before headers. reset reason: connection failure", "r"),
     ("2026-11-12T03:10:00Z 503 upstream connect error or disconnect/reset before headers. reset reason: connection timeout", "t"),
+    # Envoy and Istio: response flags
+    ('[2026-11-12T03:10:00.310Z] "GET /health HTTP/1.1" 200 - 0 0 3 2 "10.0.35.28" "kube-probe/1.31" "cc21d9b0" "llm" "10.0.2.5:8000"', "."),
+    ('[2026-11-12T03:10:00.310Z] "GET /health HTTP/1.1" 503 UF 0 145 0 - "10.0.35.28" "kube-probe/1.31" "cc21d9b0" "llm" "10.0.2.5:8000"', "r"),
+    ('[2026-11-12T03:10:00.310Z] "GET /health HTTP/1.1" 503 UC 0 95 14 - "10.0.35.28" "kube-probe/1.31" "cc21d9b0" "llm" "10.0.2.5:8000"', "r"),
+    ('[2026-11-12T03:10:00.310Z] "GET /health HTTP/1.1" 503 UH 0 19 0 - "10.0.35.28" "kube-probe/1.31" "cc21d9b0" "llm" "-"', "r"),
+    ('[2026-11-12T03:10:00.310Z] "GET /health HTTP/1.1" 503 UO 0 81 0 - "10.0.35.28" "kube-probe/1.31" "cc21d9b0" "llm" "-"', "s"),
+    ('[2026-11-12T03:10:00.310Z] "GET /health HTTP/1.1" 504 UT 0 24 500 - "10.0.35.28" "kube-probe/1.31" "cc21d9b0" "llm" "10.0.2.5:8000"', "t"),
+    ('[2026-11-12T03:10:00.310Z] "GET /health HTTP/1.1" 0 DC 0 0 500 - "10.0.35.28" "kube-probe/1.31" "cc21d9b0" "llm" "10.0.2.5:8000"', "t"),
+    (
+        ('[2026-11-12T03:10:00.310Z] "GET /health HTTP/1.1" 503 UF upstream_reset_before_response_started{connection_failure} - "-" 0 145 0 - '
+        '"10.0.35.28" "kube-probe/1.31" "cc21d9b0" "llm" "10.0.2.5:8000" inbound|8000|| - 10.0.2.5:8000 10.0.0.1:0 - -'),
+        "r",
+    ),
+    (
+        ('[2026-11-12T03:10:00.310Z] "GET /health HTTP/1.1" 503 UF,URX upstream_reset_before_response_started{connection_timeout} - "-" 0 91 500 - '
+        '"10.0.35.28" "kube-probe/1.31" "cc21d9b0" "llm" "10.0.2.5:8000" inbound|8000|| - 10.0.2.5:8000 10.0.0.1:0 - -'),
+        "t",
+    ),
+    # HAProxy: termination codes, and its own checks
+    ('10.0.1.2:33317 [12/Nov/2026:03:10:00.655] http-in llm/vllm1 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 "GET /health HTTP/1.1"', "."),
+    ('10.0.1.2:33317 [12/Nov/2026:03:10:00.655] http-in llm/vllm1 10/0/-1/-1/10 503 217 - - SC-- 1/1/1/0/3 0/0 "GET /health HTTP/1.1"', "r"),
+    ('10.0.1.2:33317 [12/Nov/2026:03:10:00.655] http-in llm/vllm1 10/0/30/-1/69 502 208 - - SH-- 1/1/1/0/0 0/0 "GET /health HTTP/1.1"', "r"),
+    ('10.0.1.2:33317 [12/Nov/2026:03:10:00.655] http-in llm/<NOSRV> 0/-1/-1/-1/0 503 217 - - SC-- 0/0/0/0/0 0/0 "GET /health HTTP/1.1"', "r"),
+    ('10.0.1.2:33317 [12/Nov/2026:03:10:00.655] http-in llm/vllm1 10/0/-1/-1/500 503 217 - - sC-- 1/1/1/0/3 0/0 "GET /health HTTP/1.1"', "t"),
+    ('10.0.1.2:33317 [12/Nov/2026:03:10:00.655] http-in llm/vllm1 10/0/30/-1/500 504 194 - - sH-- 1/1/1/0/0 0/0 "GET /health HTTP/1.1"', "t"),
+    ('10.0.1.2:33317 [12/Nov/2026:03:10:00.655] http-in llm/vllm1 10/0/30/-1/500 -1 0 - - CH-- 1/1/1/0/0 0/0 "GET /health HTTP/1.1"', "t"),
+    ("2026-11-12T03:10:00Z Health check for server llm/vllm1 succeeded, reason: Layer7 check passed, code: 200, status: 3/3 UP.", "."),
+    ('2026-11-12T03:10:00Z Health check for server llm/vllm1 failed, reason: Layer4 connection problem, info: "Connection refused"', "r"),
+    ("2026-11-12T03:10:00Z Health check for server llm/vllm1 failed, reason: Layer7 timeout, check duration: 501ms, status: 2/3 UP.", "t"),
+    # an Application Load Balancer
+    ('http 2026-11-12T03:10:00.186641Z app/lb/50dc 192.0.2.1:2817 10.0.0.1:8000 0.000 0.001 0.000 200 200 34 36 "GET http://l/health HTTP/1.1"', "."),
+    ('http 2026-11-12T03:10:00.186641Z app/lb/50dc 192.0.2.1:2817 10.0.0.1:8000 0.000 0.001 -1 502 - 34 366 "GET http://lb:80/health HTTP/1.1"', "r"),
+    ('http 2026-11-12T03:10:00.186641Z app/lb/50dc 192.0.2.1:2817 - -1 -1 -1 503 - 34 366 "GET http://lb:80/health HTTP/1.1"', "r"),
+    ('http 2026-11-12T03:10:00.186641Z app/lb/50dc 192.0.2.1:2817 10.0.0.1:8000 -1 -1 -1 504 - 34 366 "GET http://lb:80/health HTTP/1.1"', "t"),
+    ('http 2026-11-12T03:10:00.186641Z app/lb/50dc 192.0.2.1:2817 10.0.0.1:8000 -1 -1 -1 460 - 34 366 "GET http://lb:80/health HTTP/1.1"', "t"),
+    # wget's exit codes alone: 4 is any failure of the network, 8 any answer that is an error
+    ("2026-11-12T03:10:00Z wget: exit code 4", "f"),
+    ("2026-11-12T03:10:00Z wget exit=8", "f"),
+    # a queue that is full is no death
+    ('2026-11-12T03:10:00Z 503 {"error":{"message":"the request queue is full","type":"ServiceUnavailable","code":503}}', "s"),
     # access logs
     ('10.0.0.1 - - [12/Nov/2026:03:10:00 +0000] "GET /health HTTP/1.1" 200 0 "-" "kube-probe/1.31"', "."),
     ('10.0.0.1 - - [12/Nov/2026:03:10:00 +0000] "GET /health HTTP/1.1" 502 157 "-" "curl/8.5.0"', "r"),
@@ -246,3 +286,18 @@ def test_target(text: str, target: str) -> None:
     log = parse([Row(text)])
     assert [probe.target for probe in log.probes] == [target]
     assert log.targets == (target,)
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end"),
+    [
+        ('[2026-11-12T03:10:00Z] "GET /health HTTP/1.1" 504 UT 0 24 15000 - "-" "kube-probe/1.31" "cc21d9b0" "llm" "10.0.2.5:8000"', 0, 15),
+        ('10.0.1.2:3331 [12/Nov/2026:03:10:00] http-in llm/vllm1 10/0/30/-1/30040 504 194 - - sH-- 1/1/1/0/0 0/0 "GET /health HTTP/1.1"', 0, 30.04),
+        ('http 2026-11-12T03:10:00Z app/lb/50dc 192.0.2.1:2817 10.0.0.1:8000 0.5 0.5 -1 502 - 34 366 "GET http://lb:80/health HTTP/1.1"', -1, 0),
+        ("2026-11-12T03:10:00Z http=000 exit=28 time=5.0", 0, 5),
+        ('time=2026-11-12T03:10:00Z level=INFO source=handler.go:120 msg="Probe succeeded" module=http_2xx duration_seconds=0.5', -0.5, 0),
+    ],
+)
+def test_stamp_is_the_start_or_the_end_as_the_format_has_it(text: str, start: float, end: float) -> None:
+    (probe,) = parse([Row(text)]).probes
+    assert (probe.at.earliest, probe.at.latest) == (TEN_PAST_THREE + start, TEN_PAST_THREE + end)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from triage.cli.options import NOTHING_READ, knowledge
+from triage.cli.options import knowledge
 from triage.cli.recording import one_of, opened, store_option
 from triage.cli.values import Moment, OutputFile, check_names
 from triage.cli.writing import emit
@@ -116,19 +116,18 @@ def sql(statement: str, form: str, store: str | None) -> None:
 @store_option
 def export(form: str, name: str, output: str | None, store: str | None) -> None:
     """Hand out a table of the history as CSV, JSON lines or Parquet."""
-    from pathlib import Path
+    from triage.history.export import as_csv, as_jsonl, as_parquet, table, types
+    from triage.report.writing import write_whole
 
-    from triage.history.export import as_csv, as_jsonl, table, write_parquet
-
+    if form == "parquet" and not output:
+        raise click.UsageError("parquet is no text: give a file with --output")
     with opened(store) as kept:
-        rows = table(kept.db, name)
+        rows, declared = table(kept.db, name), types(kept.db, name)
     if form != "parquet":
         emit(as_csv(rows) if form == "csv" else "\n".join(as_jsonl(rows)), output)
         return
-    if not output:
-        raise click.UsageError("parquet is no text: give a file with --output")
     try:
-        write_parquet(rows, Path(output))
+        write_whole(output or "", as_parquet(rows, declared))
     except ModuleNotFoundError as error:
         raise click.UsageError("parquet needs duckdb: pip install 'crash-triage[fleet]'") from error
 
@@ -194,15 +193,10 @@ def forget(incident: str | None, before: float | None, reason: str, store: str |
 @store_option
 def rejudge(rules: tuple[str, ...], dry_run: bool, store: str | None) -> None:
     """Judge everything on record again, by the present rules, from the lines that were kept; show what changed."""
-    from triage.history.errors import StoreError
     from triage.rejudging import rejudge as judge_again
 
-    try:
-        with opened(store, write=True) as kept:
-            changed = judge_again(kept, knowledge(rules), dry_run=dry_run)
-    except StoreError as error:
-        click.echo(f"triage: {error}", err=True)
-        raise SystemExit(NOTHING_READ + 1) from error
+    with opened(store, write=True) as kept:
+        changed = judge_again(kept, knowledge(rules), dry_run=dry_run)
     for change in changed:
         click.echo(f"{change.id}  {change.before or '(none)'} -> {change.now or '(none)'}")
     if not changed:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -49,13 +50,15 @@ def path_of(store: str | None) -> Path:
     return Path(store) if store else default_store()
 
 
-def opened(store: str | None, *, write: bool = False) -> Store:
-    """The store for a command that asks it; exits with 3 and a word where it cannot be used."""
+@contextlib.contextmanager
+def opened(store: str | None, *, write: bool = False) -> Iterator[Store]:
+    """The store for a command that asks it; exits with 3 and a word where it cannot be used, or fails while it is."""
     from triage.history.errors import StoreError
     from triage.history.store import open_store
 
     try:
-        return open_store(path_of(store), write=write)
+        with open_store(path_of(store), write=write) as kept:
+            yield kept
     except StoreError as error:
         raise _given_up(error) from error
 

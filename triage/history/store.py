@@ -18,6 +18,8 @@ from triage.model import Seconds
 
 BUSY: Seconds = 30.0
 POLL: Seconds = 0.05
+MAGIC = b"SQLite format 3\0"
+RECORD = "record with `triage classify PATH --record`"
 
 
 class Store:
@@ -34,7 +36,10 @@ class Store:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Close. What SQLite could not read or write becomes a StoreError that says what to do."""
         self.close()
+        if isinstance(error, sqlite3.Error):
+            raise in_words(str(self.path), error) from error
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -71,10 +76,19 @@ def open_store(path: Path | None = None, *, write: bool = True) -> Store:
             path.parent.mkdir(parents=True, exist_ok=True)
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # what engines print at boot may hold keys
         elif not path.exists():
-            raise StoreError(f"the history {path}: there is none yet: record with `triage classify PATH --record`")
+            raise StoreError(f"the history {path}: there is none yet: {RECORD}")
+        _refuse_others(path)
         return Store(path, _connected(path, write=write))
     except (sqlite3.Error, OSError) as error:
         raise in_words(str(path), error) from error
+
+
+def _refuse_others(path: Path) -> None:
+    """SQLite takes a file of some bytes for an empty database, and would write over it."""
+    with path.open("rb") as file:
+        first = file.read(len(MAGIC))
+    if first and first != MAGIC:
+        raise in_words(str(path), sqlite3.DatabaseError("file is not a database"))
 
 
 def _connected(path: Path, *, write: bool) -> sqlite3.Connection:
@@ -84,8 +98,9 @@ def _connected(path: Path, *, write: bool) -> sqlite3.Connection:
         if write:
             db.execute("PRAGMA journal_mode = WAL")
             db.execute("PRAGMA synchronous = NORMAL")
-        if write or version_of(db):
-            migrate(db, str(path))
+        if not write and not version_of(db):
+            raise StoreError(f"the history {path}: nothing was recorded in it yet, or it is no history: {RECORD}")
+        migrate(db, str(path))
         return db
     except BaseException:
         db.close()

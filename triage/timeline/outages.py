@@ -60,17 +60,23 @@ def _by_target(probes: Sequence[Probe]) -> dict[str, list[Probe]]:
     targets: dict[str, list[Probe]] = {}
     told: dict[str, tuple[Seconds, set[tuple[str, str]]]] = {}
     for probe in sorted(probes, key=attrgetter("at.earliest")):
-        own, start = targets.setdefault(probe.target, []), probe.at.earliest
-        if own and own[-1].at.earliest == start:
-            when, said = told.get(probe.target, (None, set()))
-            if when != start:
-                said = {(own[-1].symbol, own[-1].text)}
-            if (probe.symbol, probe.text) in said:
-                continue
-            said.add((probe.symbol, probe.text))
-            told[probe.target] = start, said
-        own.append(probe)
+        own = targets.get(probe.target)
+        if own is None:
+            targets[probe.target] = [probe]
+        elif own[-1].at.earliest != probe.at.earliest or _is_news(probe, own[-1], told):
+            own.append(probe)
     return targets
+
+
+def _is_news(probe: Probe, last: Probe, told: dict[str, tuple[Seconds, set[tuple[str, str]]]]) -> bool:
+    """Whether a probe says something else than those before it with the same start, of which `last` is the last; it is noted in `told`."""
+    when, said = told.get(probe.target, (None, set()))
+    if when != last.at.earliest:
+        said = {(last.symbol, last.text)}
+    told[probe.target] = last.at.earliest, said
+    before = len(said)
+    said.add((probe.symbol, probe.text))
+    return len(said) > before
 
 
 Run = tuple[list[Probe], Probe | None, Instant | None]

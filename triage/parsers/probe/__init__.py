@@ -55,8 +55,7 @@ def parse(
     dates = DateReader(tz, year)
     reader: Reader = LineReader(dates) if format is None else UserFormat(format, dates)
     assembler = Assembler(reader, Symbols(load().probes if rules is None else rules), Bulk(dates), stamp)
-    for row in rows:
-        assembler.add(row)
+    assembler.add(rows)
     assembler.finish()
     probes = settle(assembler.good, assembler.attempts, stamp)
     return ProbeLog(

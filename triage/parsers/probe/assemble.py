@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 import msgspec
 
@@ -46,12 +47,46 @@ class Assembler:
         self._open: Row | None = None
         self._waiting: list[tuple[Row, Answer, str]] = []
 
-    def add(self, row: Row) -> None:
-        """Take one line."""
-        known = self._bulk.known(row.text)
-        if known is not None and (known.stamp is not None or row.at is not None):
-            self._take_known(row, known)
+    def add(self, rows: Iterable[Row]) -> None:
+        """Take lines. Most are good probes of a shape that is known: for those as little as possible is done here."""
+        known, append, at_end = self._bulk.known, self.good.append, self._stamped == "end"
+        for row in rows:
+            found = known(row.text)
+            if found is None or row.at is not None or (stamp := found[1][0]) is None:
+                self._take(row, found)
+                continue
+            shape, (_, end, duration) = found
+            if self._open is not None or self._waiting:
+                self._settle(stamp)
+            self._before = stamp
+            answer = shape.answer
+            if end is None and duration and not (at_end or answer.at_end):
+                at = Instant(stamp, stamp + duration, "inner stamp")
+            else:
+                at = reach(stamp, end, duration, at_end or answer.at_end, "inner stamp")
+            append(Probe(at=at, symbol=shape.symbol, target=answer.target, text=answer.evidence))
+
+    def finish(self) -> None:
+        """Settle what is still open after the last line."""
+        self._settle(None)
+
+    def _settle(self, stamp: Seconds | None) -> None:
+        self._close()
+        self._release(stamp)
+
+    def _take(self, row: Row, known: Known | None) -> None:
+        if known is None or (row.at is None and known[1][0] is None):
+            self._take_strange(row)
             return
+        shape, (stamp, end, duration) = known
+        start, until, how = _times(stamp, shape.zoned, end, row.at)
+        self._settle(start)
+        self._before = start
+        answer = shape.answer
+        at = reach(start, until, duration, answer.at_end or self._stamped == "end", how)
+        self.good.append(Probe(at=at, symbol=shape.symbol, target=answer.target, text=answer.evidence))
+
+    def _take_strange(self, row: Row) -> None:
         text = row.text[:LONGEST_LINE].rstrip()
         if not text:
             return
@@ -65,22 +100,6 @@ class Assembler:
         else:
             self._take_dated(row, text, said, symbol or "")
 
-    def finish(self) -> None:
-        """Settle what is still open after the last line."""
-        self._close()
-        self._release(None)
-
-    def _take_known(self, row: Row, known: Known) -> None:
-        if self._open is not None:
-            self._close()
-        start, until, how = _times(known.stamp, self._bulk.zoned, known.end, row.at)
-        if self._waiting:
-            self._release(start)
-        self._before = start
-        symbol, answer = known.meaning.symbol, known.meaning.answer
-        at = reach(start, until, known.duration, answer.at_end or self._stamped == "end", how)
-        self.good.append(Probe(at=at, symbol=symbol, target=answer.target, text=answer.evidence))
-
     def _take_dated(self, row: Row, text: str, said: Said, symbol: str) -> None:
         answer = said.answer or Answer()
         stamp, until, how = _times(said.stamp, said.zoned, answer.end, row.at)
@@ -92,7 +111,7 @@ class Assembler:
             answer = answer.joined(late)
             symbol = self._symbols.of(answer) or ""
         elif symbol in GOOD:
-            self._bulk.learn(row.text, said.stamp, answer, symbol)
+            self._bulk.learn(row.text, said.stamp, said.zoned, answer, symbol)
         self._release(stamp)
         self.attempts.append(Attempt(stamp, until, how, symbol, answer, "" if symbol in GOOD else text[:LONGEST_TEXT], row.place))
         self._before, self._open = stamp, row

@@ -1,196 +1,204 @@
 """The short way for the bulk of a log: good probes whose lines differ in nothing but their dates and the seconds they took.
 
-Nothing is understood here. A line that the readers have understood becomes a template (all its text but dates and figures), and
-later lines of the same template mean the same; whatever else comes takes the long way.
+Nothing is understood here. A line that the readers have understood becomes a shape (all its text but dates and figures), and later
+lines of the same shape mean the same; whatever else comes takes the long way. The shape that comes next is mostly the one that came
+next the last time.
 """
 
 from __future__ import annotations
 
 import re
-from datetime import datetime
-from typing import Literal, NamedTuple
+from collections.abc import Callable
 
 import msgspec
 
 from triage.model import Seconds
 from triage.parsers.probe.dates import DateReader
 from triage.parsers.probe.records import Answer
+from triage.parsers.probe.spots import Spot, spot, spots_of
 
-_FIGURE = re.compile(r'([ =:,;|"(][0-9]{1,6}\.[0-9]{1,15})(?![.0-9])')  # with what stands before it, so that no IP address is one
-_EPOCH = re.compile(r"\d{10}(?:\.\d+)?(?!\d)")
-_CLOCK = re.compile(r"(?<!\d)\d\d:\d\d:\d\d(?![.,\d])")
-_YEAR = re.compile(r"(?<!\d)(?:19|2[01])\d\d(?!\d)")
-_ISO = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?P<zone>Z|[+-]\d\d:?\d\d)?")
-_MOST = 4096
-_PATIENCE = 64
+_FIGURE = re.compile(r'(?<=[ =:,;|"(])[0-9]{1,6}\.[0-9]{1,15}(?![.0-9])')  # with what stands before it, so that no IP address is one
+_DECIMAL = r"[0-9]{1,6}\.[0-9]{1,15}"
+_WHOLE = re.compile(r'(?<=[ =:,;|"(])[0-9]{1,9}(?=ms\b|s\b|[ ,;|"})]|$)')
+_INTEGER = "[0-9]{1,9}"
 _LONGEST = 1024
+_MOST_TRIED = 64
+_MOST_LEARNT = 512
 _UNITS = (1.0, 1e-3)
 
-
-class Meaning(NamedTuple):
-    """What a template stands for: the symbol, the answer without its times, and which figure (from 0) is its duration, in which unit."""
-
-    symbol: str
-    answer: Answer
-    figure: int = -1
-    unit: Seconds = 1.0
+Part = tuple[int, int, str]
+"""From, to, and the pattern for what stands there."""
 
 
-class Known(NamedTuple):
-    """A line of a known template. Times in seconds since the epoch; `stamp` is None where the text has no date."""
-
-    stamp: Seconds | None
-    end: Seconds | None
-    duration: Seconds | None
-    meaning: Meaning
+Times = tuple[Seconds | None, Seconds | None, Seconds | None]
+"""The stamp of a line (None where its text has none), its end and its duration, in seconds (since the epoch)."""
 
 
-class Spot(NamedTuple):
-    """Where lines have their date, and how it is read: by the standard library (with a zone added), as a number, or day by day."""
+class Shape:
+    """Lines that differ in dates and figures only, what they mean, and the shape that followed them last."""
 
-    start: int
-    end: int
-    way: Literal["iso", "epoch", "day"]
-    clock: int = 0
-    zone: str = ""
+    __slots__ = ("answer", "end", "read", "stamp", "symbol", "then", "zoned")
+
+    def __init__(self, pattern: str, answer: Answer, symbol: str, zoned: bool, unit: Seconds, dates: dict[str, Spot]) -> None:
+        self.answer = answer
+        self.symbol = symbol
+        self.zoned = zoned
+        self.stamp = dates.get("stamp")
+        self.end = dates.get("end")
+        self.read = _reader(re.compile(pattern, re.DOTALL), self.stamp, self.end, unit)
+        self.then = self
+
+    def learn(self, dates: dict[str, Spot]) -> None:
+        """Learn the days of another line's dates."""
+        for known, date in ((self.stamp, dates.get("stamp")), (self.end, dates.get("end"))):
+            if known is not None and date is not None:
+                known.learn(date)
+
+
+Known = tuple[Shape, Times]
 
 
 class Bulk:
-    """The templates of one log."""
+    """The shapes of one log."""
 
     def __init__(self, dates: DateReader) -> None:
-        self.zoned = True
         self._dates = dates
-        self._spot: Spot | None = None
-        self._strangers = 0
-        self._hopeless = False
-        self._ends = False
-        self._days: dict[str, Seconds] = {}
-        self._templates: dict[str | tuple[str, ...], Meaning] = {}
+        self._shapes: dict[str, Shape] = {}
+        self._recent: list[Shape] = []
+        self._last: Shape | None = None
 
     def known(self, text: str) -> Known | None:
-        """What a line says that is of a known template, else None."""
-        if not self._templates or len(text) > _LONGEST:
+        """What a line says that is of a known shape, else None."""
+        last = self._last
+        if last is None:
             return None
-        spot, stamp, end, rest = self._spot, None, None, text
-        if spot is not None:
-            stamp, reached = self._read(text, spot)
-            if stamp is None:
+        shape = last.then
+        times = shape.read(text)
+        if times is None:
+            other = self._another(text, shape)
+            if other is None:
                 return None
-            rest = text[: spot.start] + text[reached:] if spot.start else text[reached:]
-        if self._ends:
-            end, rest = self._end(rest)
-        meaning = self._templates.get(rest)
-        if meaning is not None:
-            return Known(stamp, end, None, meaning)
-        parts = _FIGURE.split(rest)
-        meaning = self._templates.get(tuple(parts[::2]))
-        return None if meaning is None else Known(stamp, end, _duration(parts, meaning), meaning)
+            last.then = shape = other[0]
+            times = other[1]
+        self._last = shape
+        return shape, times
 
-    def learn(self, text: str, stamp: Seconds | None, answer: Answer, symbol: str) -> None:
+    def learn(self, text: str, stamp: Seconds | None, zoned: bool, answer: Answer, symbol: str) -> None:
         """Remember how a good probe's line looks. `stamp` is the date that was read from it, None where it has none."""
-        if self._hopeless or answer.timeout is not None or len(text) > _LONGEST or not self._learn_date(text, stamp):
+        if answer.timeout is not None or len(text) > _LONGEST or len(self._shapes) >= _MOST_LEARNT:
             return
-        rest = text if self._spot is None else text[: self._spot.start] + text[self._read(text, self._spot)[1] :]
-        if answer.end is not None:
-            self._ends = True
-            end, rest = self._end(rest)
-            if end != answer.end:
-                return
-        if len(self._templates) >= _MOST:
-            self._hopeless = True
-        else:
-            self._learn_figures(rest, msgspec.structs.replace(answer, start=None, end=None, duration=None), symbol, answer.duration)
-
-    def _learn_figures(self, rest: str, answer: Answer, symbol: str, duration: Seconds | None) -> None:
-        parts = _FIGURE.split(rest)
-        if any(part[1:] in answer.evidence or part[1:] in answer.target for part in parts[1::2]):
+        dates = self._dates_of(text, stamp, zoned, answer.end)
+        figures = None if dates is None else _figures(text, answer, [(date.start, date.end) for date in dates.values()])
+        if dates is None or figures is None:
             return
-        if duration is None:
-            self._templates[tuple(parts[::2]) if len(parts) > 1 else rest] = Meaning(symbol, answer)
-            return
-        for index, part in enumerate(parts[1::2]):
-            for unit in _UNITS:
-                if abs(float(part[1:]) * unit - duration) < 1e-9:
-                    self._templates[tuple(parts[::2])] = Meaning(symbol, answer, index, unit)
-                    return
+        pattern = _pattern(text, [*((date.start, date.end, _named(name, date.pattern)) for name, date in dates.items()), *figures[0]])
+        shape = self._shapes.get(pattern)
+        if shape is None:
+            bare = msgspec.structs.replace(answer, start=None, end=None, duration=None)
+            shape = self._shapes[pattern] = Shape(pattern, bare, symbol, zoned, figures[1], dates)
+        shape.learn(dates)
+        self._remember(shape)
 
-    def _end(self, rest: str) -> tuple[Seconds | None, str]:
-        """A second date of the line, and the line without it."""
-        found = _ISO.search(rest)
-        if found is None:
-            return None, rest
-        try:
-            end = datetime.fromisoformat(found[0] if found["zone"] else f"{found[0]}+00:00").timestamp()
-        except ValueError:
-            return None, rest
-        return end, f"{rest[: found.start()]}\0{rest[found.end() :]}"
+    def _another(self, text: str, tried: Shape) -> Known | None:
+        if len(text) <= _LONGEST:
+            for position, shape in enumerate(self._recent):
+                if shape is not tried and (times := shape.read(text)):
+                    self._recent.insert(0, self._recent.pop(position))
+                    return shape, times
+        return None
 
-    def _learn_date(self, text: str, stamp: Seconds | None) -> bool:
-        """Remember where the date stands. False where this line's date cannot be read the short way, or stands elsewhere than the others'."""
+    def _remember(self, shape: Shape) -> None:
+        if self._last is not None:
+            self._last.then = shape
+        self._last = shape
+        if shape in self._recent:
+            self._recent.remove(shape)
+        self._recent.insert(0, shape)
+        del self._recent[_MOST_TRIED:]
+
+    def _dates_of(self, text: str, stamp: Seconds | None, zoned: bool, end: Seconds | None) -> dict[str, Spot] | None:
+        """The stamp and the end of a line by these names; None where they cannot be read the short way."""
         if stamp is None:
-            return self._spot is None
-        spot = self._spot_of(text, stamp)
-        if spot is None:
-            return False
-        if self._spot != spot:
-            self._strangers += self._spot is not None
-            if 0 < self._strangers < _PATIENCE:
-                return False
-            self._spot, self._strangers = spot, 0
-            self._templates.clear()
-            self._days.clear()
-        if spot.way == "day" and len(self._days) < _MOST:
-            self._days[_day(text, spot)] = stamp - _of_day(text, spot.clock)
-        return True
-
-    def _spot_of(self, text: str, stamp: Seconds) -> Spot | None:
-        found = self._dates.find(text)
-        if found is None or found.seconds != stamp or not (found.zoned or self._dates.is_utc):
+            return {} if end is None else None
+        if not (zoned or self._dates.is_utc) or stamp == end:
             return None
-        self.zoned = found.zoned
+        first = self._stamp_of(text, stamp)
+        last = _only(text, end) if first and end is not None else None
+        if first is None or (end is not None and (last is None or (last.start < first.end and first.start < last.end))):
+            return None
+        return {"stamp": first, "end": last} if last else {"stamp": first}
+
+    def _stamp_of(self, text: str, stamp: Seconds) -> Spot | None:
+        found = self._dates.find(text)
+        if found is None or found.seconds != stamp:
+            return _only(text, stamp)
         written = text[found.start : found.end]
         bare = written.strip("[]()\"'")
         start = found.start + written.find(bare)
-        spot = _spot(bare, start)
-        return spot if spot is None or spot.way == "day" or self._read(text, spot)[0] == stamp else None
-
-    def _read(self, text: str, spot: Spot) -> tuple[Seconds | None, int]:
-        try:
-            if spot.way == "iso":
-                return datetime.fromisoformat(text[spot.start : spot.end] + spot.zone).timestamp(), spot.end
-            if spot.way == "day":
-                base = self._days.get(_day(text, spot))
-                return (None if base is None else base + _of_day(text, spot.clock)), spot.end
-            found = _EPOCH.match(text, spot.start)
-            return (float(found[0]), found.end()) if found else (None, 0)
-        except ValueError:
-            return None, 0
+        return spot(text, start, start + len(bare), stamp)
 
 
-def _duration(parts: list[str], meaning: Meaning) -> Seconds | None:
-    return None if meaning.figure < 0 else float(parts[1 + 2 * meaning.figure][1:]) * meaning.unit
+def _reader(pattern: re.Pattern[str], stamp: Spot | None, end: Spot | None, unit: Seconds) -> Callable[[str], Times | None]:
+    """What gives the times of a line of a shape, and None for any other line."""
+    match, groups = pattern.fullmatch, pattern.groupindex
+    first, last, figure = groups.get("stamp", 0), groups.get("end", 0), groups.get("duration", 0)
+
+    def read(text: str) -> Times | None:
+        found = match(text)
+        if found is None:
+            return None
+        began = ended = took = None
+        if stamp is not None and (began := stamp.read(found, first)) is None:
+            return None
+        if end is not None and (ended := end.read(found, last)) is None:
+            return None
+        if figure:
+            took = float(found[figure]) * unit
+        return began, ended, took
+
+    return read
 
 
-def _spot(bare: str, start: int) -> Spot | None:
-    iso, clock = _ISO.fullmatch(bare), _CLOCK.search(bare)
-    if iso:
-        return Spot(start, start + len(bare), "iso", zone="" if iso["zone"] else "+00:00")
-    if _EPOCH.fullmatch(bare):
-        return Spot(start, 0, "epoch")
-    if clock and _YEAR.search(bare) and "AM" not in bare and "PM" not in bare:
-        return Spot(start, start + len(bare), "day", start + clock.start())
-    return None
+def _only(text: str, seconds: Seconds) -> Spot | None:
+    """The one date of a text that says `seconds`."""
+    told = spots_of(text, seconds)
+    return spot(text, *told[0], seconds) if len(told) == 1 else None
 
 
-def _day(text: str, spot: Spot) -> str:
-    """All of a date but its time of day."""
-    return text[spot.start : spot.clock] + text[spot.clock + 8 : spot.end]
+def _figures(text: str, answer: Answer, dates: list[tuple[int, int]]) -> tuple[list[Part], Seconds] | None:
+    """The figures of a line, with that of its duration as a group, and the unit of that, 0 for none; None where it may be any of several."""
+    found = [f for f in _FIGURE.finditer(text) if not _overlap(f, dates)]
+    if any(f[0] in answer.evidence or f[0] in answer.target for f in found):
+        return None
+    parts = {f.span(): _DECIMAL for f in found}
+    if answer.duration is None:
+        return [(*span, pattern) for span, pattern in parts.items()], 0.0
+    wholes = [f for f in _WHOLE.finditer(text) if not _overlap(f, dates) and f[0] not in answer.evidence and f[0] not in answer.target]
+    told = _saying(found, answer.duration) or _saying(wholes, answer.duration)
+    if len(told) != 1:
+        return None
+    (figure, unit), = told
+    parts[figure.span()] = _named("duration", f"({parts.get(figure.span(), _INTEGER)})")
+    return [(*span, pattern) for span, pattern in parts.items()], unit
 
 
-def _of_day(text: str, clock: int) -> Seconds:
-    """Seconds since midnight. Raises ValueError where there stands no time."""
-    hour, minute, second = int(text[clock : clock + 2]), int(text[clock + 3 : clock + 5]), int(text[clock + 6 : clock + 8])
-    if hour > 23 or minute > 59 or second > 60:
-        raise ValueError("no time of day")
-    return 3600 * hour + 60 * minute + second
+def _saying(figures: list[re.Match[str]], seconds: Seconds) -> list[tuple[re.Match[str], Seconds]]:
+    return [(f, unit) for f in figures for unit in _UNITS if abs(float(f[0]) * unit - seconds) < 1e-9]
+
+
+def _overlap(found: re.Match[str], spans: list[tuple[int, int]]) -> bool:
+    return any(found.start() < end and start < found.end() for start, end in spans)
+
+
+def _named(name: str, pattern: str) -> str:
+    """A pattern that begins with a group, with that group called by a name."""
+    return f"(?P<{name}>{pattern[1:]}"
+
+
+def _pattern(text: str, parts: list[Part]) -> str:
+    """All of a text as it is, but for its parts."""
+    pieces, reached = [], 0
+    for start, end, pattern in sorted(parts):
+        pieces += [re.escape(text[reached:start]), pattern]
+        reached = end
+    return "".join((*pieces, re.escape(text[reached:])))

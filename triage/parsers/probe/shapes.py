@@ -8,6 +8,7 @@ import msgspec
 import orjson
 
 from triage.model import Seconds
+from triage.parsers.probe.access import access, is_health_request
 from triage.parsers.probe.dates import DateReader
 from triage.parsers.probe.keys import ALL_KEYS, RESULT_KEYS, answer_of, evidence, flattened
 from triage.parsers.probe.records import LONGEST_EVIDENCE, Answer
@@ -30,10 +31,6 @@ _LEADING = re.compile(
 )
 _METRIC = re.compile(r"^(?P<name>probe_(?:success|http_status_code|duration_seconds))(?:\{[^}]*\})? (?P<value>[\d.eE+-]+)$")
 _PAIR = re.compile(r"""(?<![\w.@-])([A-Za-z_@][\w.@-]*)=("(?:[^"\\]|\\.)*"|'[^']*'|[^\s,;|]*)""")
-_ACCESS = re.compile(r'"(?:GET|HEAD|POST|OPTIONS) (?P<path>[^\s"]+)(?: HTTP/[\d.]+)?" (?P<status>\d{3})\b')
-_HEALTH = re.compile(
-    r"(?i)/(?:health\w*|ping|live(?:z|ness)?|ready(?:z)?|readiness|startup|v1/models|models|version|load|metrics|get_\w*info|server_info)/?(?:[?#]|$)"
-)
 _KUBELET = re.compile(r'(?:Liveness|Readiness|Startup) probe (?:failed|errored|succeeded)|"Probe (?:failed|errored|succeeded)" probeType=')
 _GOOD = re.compile(
     r"(?i)\bprobe succeeded\b|^\W*(?:(?:debug|info)\W+)?(?:[\w./:-]{1,80} ){0,2}(?:ok|healthy|alive|up|success|succeeded|passed)(?:[ :=]+\d{3})?\W*$"
@@ -133,18 +130,9 @@ def _document(text: str, dates: DateReader) -> Answer | None:
 
 def _access(text: str) -> Answer | None:
     """A line of an access log. Raises NothingSaidError for requests that are no health checks: they are traffic."""
-    found = _ACCESS.search(text)
-    if found is None:
-        return None
-    if not _HEALTH.search(found["path"]):
+    if is_health_request(text) is False:
         raise NothingSaidError
-    return Answer(evidence=evidence(int(found["status"]), None), at_end=True)
-
-
-def is_health_request(text: str) -> bool | None:
-    """Whether an access-log line is about a health endpoint; None for a line of any other kind."""
-    found = _ACCESS.search(text)
-    return None if found is None else bool(_HEALTH.search(found["path"]))
+    return access(text)
 
 
 def _pairs(text: str, dates: DateReader) -> Answer | None:

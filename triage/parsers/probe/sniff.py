@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from triage.parsers.probe.access import is_health_request
 from triage.parsers.probe.dates import DateReader
 from triage.parsers.probe.keys import RESULT_KEYS, TIME_KEYS
 from triage.parsers.probe.lines import csv_cells, csv_header
-from triage.parsers.probe.shapes import is_health_request
 
 LINES = 200
 _ENOUGH = 0.6

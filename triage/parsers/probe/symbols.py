@@ -19,6 +19,7 @@ _SECONDS_PER_LINE = 0.25
 _REMEMBERED = 4096
 _FAILED_WORDS = re.compile(
     r"(?i)\b(?:fail(?:ed|ure|ing)?|down|unhealthy|dead|not (?:ok|ready|healthy|responding)|nok|ko|error|critical|unreachable|bad|lost)\b"
+    r"|^(?:wget|curl)\W.{0,24}\bexit(?:ed)?(?: with)?(?: code| status)?[ :=]+[1-9]"
 )
 
 
