@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from triage.knowledge.schema import Probes
@@ -38,11 +38,18 @@ def _is_bare(piece: Piece) -> bool:
 
 
 def _bare_rows(piece: Piece) -> Iterator[probe.Row]:
-    offset = piece.base
-    for number, raw in enumerate(piece.data.split(b"\n"), piece.first_line):
-        if raw.strip():
-            yield probe.Row(raw.decode("utf-8", "replace").rstrip("\r"), None, Place(piece.source, piece.file, offset, number))
-        offset += len(raw) + 1
+    source, file, offset = piece.source, piece.file, piece.base
+    for number, (text, size) in enumerate(_texts(piece.data), piece.first_line):
+        if text and not text.isspace():
+            yield probe.Row(text, None, Place(source, file, offset, number))
+        offset += size
+
+
+def _texts(data: bytes) -> Iterable[tuple[str, int]]:
+    """The lines and how many bytes each takes with its newline. Nearly all logs are ASCII, of which a byte is a character."""
+    if data.isascii() and b"\r" not in data:
+        return [(text, len(text) + 1) for text in data.decode("ascii").split("\n")]
+    return [(raw.decode("utf-8", "replace").rstrip("\r"), len(raw) + 1) for raw in data.split(b"\n")]
 
 
 def _enveloped_rows(piece: Piece) -> Iterator[probe.Row]:

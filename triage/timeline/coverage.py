@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from operator import attrgetter
 
 from triage.model import Coverage, Gap, Probe, Seconds, SourceInfo
 from triage.timeline.outages import gaps
@@ -30,7 +31,7 @@ def _probed(probes: Sequence[Probe]) -> list[Stretch]:
     """The stretches that probes cover: each target's whole time, less its gaps."""
     if not probes:
         return []
-    ordered = sorted(probes, key=lambda p: p.at.earliest)
+    ordered = sorted(probes, key=attrgetter("at.earliest"))
     edges = [ordered[0].at.earliest, *(edge for gap in gaps(ordered) for edge in (gap.start, gap.end)), ordered[-1].at.latest]
     return [(edges[i], edges[i + 1]) for i in range(0, len(edges) - 1, 2)]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from operator import attrgetter
+from operator import attrgetter, lt
 
 from triage.model import Gap, Instant, Outage, Place, Probe, Seconds
 
@@ -57,6 +57,9 @@ def coverage(probes: Sequence[Probe], *, factor: float = 3.0) -> Seconds:
 
 def _by_target(probes: Sequence[Probe]) -> dict[str, list[Probe]]:
     """Each target's probes in order of their start, copies taken out. Probes with one start stay in the order given."""
+    starts = [probe.at.earliest for probe in probes]
+    if all(map(lt, starts, starts[1:])) and len({probe.target for probe in probes}) == 1:
+        return {probes[0].target: list(probes)}
     targets: dict[str, list[Probe]] = {}
     told: dict[str, tuple[Seconds, set[tuple[str, str]]]] = {}
     for probe in sorted(probes, key=attrgetter("at.earliest")):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import Literal
 
 import msgspec
@@ -22,7 +23,7 @@ def settle(good: Iterable[Probe], attempts: Sequence[Attempt], stamped: Stamped)
     longest = max((d for a in attempts if a.answer.answerless and (d := _duration(a)) is not None), default=0.0)
     timeout = _timeout(attempts)
     probes = [*good, *(_probe(attempt, stamped, longest, timeout) for attempt in attempts)]
-    return tuple(sorted(_with_one_target(probes), key=_by_start))
+    return tuple(sorted(_with_one_target(probes), key=attrgetter("at.earliest", "at.latest")))
 
 
 def reach(stamp: Seconds, until: Seconds | None, duration: Seconds | None, at_end: bool, how: How) -> Instant:
@@ -32,10 +33,6 @@ def reach(stamp: Seconds, until: Seconds | None, duration: Seconds | None, at_en
     if not duration:
         return Instant(stamp, stamp, how)
     return Instant(stamp - duration, stamp, "computed") if at_end else Instant(stamp, stamp + duration, how)
-
-
-def _by_start(probe: Probe) -> tuple[Seconds, Seconds]:
-    return probe.at.earliest, probe.at.latest
 
 
 def _probe(attempt: Attempt, stamped: Stamped, longest: Seconds, timeout: Seconds) -> Probe:
