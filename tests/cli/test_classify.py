@@ -115,8 +115,9 @@ def test_explain_names_root_consequences_and_what_is_missing() -> None:
     assert "TORCH_NCCL_TRACE_BUFFER_SIZE" in told
 
 
-def test_explaining_what_is_not_there_lists_what_is() -> None:
-    result = run("explain", "zzzz", FIXTURES / "oom-then-cublas" / "logs")
+@pytest.mark.parametrize("name", ["zzzz", ""])
+def test_explaining_what_is_not_there_lists_what_is(name: str) -> None:
+    result = run("explain", name, FIXTURES / "oom-then-cublas" / "logs")
     assert result.exit_code == 2
     assert found(FIXTURES / "oom-then-cublas" / "logs")["incidents"][0]["id"] in result.stderr
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import threading
 from pathlib import Path
 
 import pytest
@@ -90,6 +92,27 @@ def test_an_incident_that_only_one_side_sees_is_told(tmp_path: Path) -> None:
 def test_a_pipe_is_read_by_both(without_cublas: Path) -> None:
     log = b"2026-11-01T09:43:00Z RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasGemmEx(handle)`\n"
     (change,) = json.loads(diff("--old", without_cublas, "--format", "json", "-", given=log).stdout)["changed"]
+    assert (change["old"]["class"], change["new"]["class"]) == ("launch-failure", "cublas-fault")
+
+
+@pytest.mark.parametrize("given", [b"", None])
+def test_an_empty_pipe_is_told_and_three(without_cublas: Path, given: bytes | None) -> None:
+    result = diff("--old", without_cublas, "-", given=given)
+    assert (result.exit_code, "standard input was empty" in result.stderr) == (3, True)
+
+
+def test_stdin_is_called_so(without_cublas: Path) -> None:
+    log = b"2026-11-01T09:43:00Z RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasGemmEx(handle)`\n"
+    (change,) = json.loads(diff("--old", without_cublas, "--format", "json", "-", given=log).stdout)["changed"]
+    assert change["new"]["root"]["file"] == "-"
+
+
+def test_a_named_pipe_is_read_by_both(without_cublas: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "engine.log")
+    text = "2026-11-01T09:43:00Z RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasGemmEx(handle)`\n"
+    writer = threading.Thread(target=(tmp_path / "engine.log").write_text, args=(text,), daemon=True)
+    writer.start()
+    (change,) = json.loads(diff("--old", without_cublas, "--format", "json", tmp_path / "engine.log").stdout)["changed"]
     assert (change["old"]["class"], change["new"]["class"]) == ("launch-failure", "cublas-fault")
 
 

@@ -143,10 +143,11 @@ def test_rejudging_by_the_same_rules_changes_nothing(store: Path) -> None:
     assert ids() == before
 
 
-def test_rejudging_by_other_rules_shows_what_changed(store: Path, tmp_path: Path) -> None:
-    rules = tmp_path / "rules" / "faults"
+def rules_with(pattern: str, folder: Path) -> str:
+    """A folder of rules with one class of a user's own, `gemm-refused`."""
+    rules = folder / "rules" / "faults"
     rules.mkdir(parents=True)
-    (rules / "moved.toml").write_text("""
+    (rules / "moved.toml").write_text(f"""
 class = "gemm-refused"
 family = "instant"
 title = "t"
@@ -157,18 +158,39 @@ decides = "d"
 id = "gemm-refused/cublas"
 role = "root"
 summary = "s"
-pattern = '''CUDA error: CUBLAS_STATUS_INTERNAL_ERROR when calling'''
+pattern = '''{pattern}'''
 explains = ["*"]
 fatal = true
 samples = ["CUDA error: CUBLAS_STATUS_INTERNAL_ERROR when calling"]
 near_misses = ["CUDA error: out of memory"]
 """)
-    told = triage("history", "rejudge", "--dry-run", "--rules", str(tmp_path / "rules"))
+    return str(rules.parent)
+
+
+def test_rejudging_by_other_rules_shows_what_changed(store: Path, tmp_path: Path) -> None:
+    rules = rules_with("CUDA error: CUBLAS_STATUS", tmp_path)
+    told = triage("history", "rejudge", "--dry-run", "--rules", rules)
     assert told.exit_code == 0, told.output
     assert "gemm-refused" not in {name for _, name in ids()}
-    changed = triage("history", "rejudge", "--rules", str(tmp_path / "rules")).stdout.splitlines()
+    changed = triage("history", "rejudge", "--rules", rules).stdout.splitlines()
     assert told.stdout.splitlines() == changed
     assert [line.split()[1:] for line in changed] == [["cublas-fault", "->", "gemm-refused"]] * 9
+
+
+@pytest.mark.parametrize("pattern", ["CUDA error: CUBLAS_STATUS", "CUDA error: CUBLAS_STATUS_INTERNAL_ERROR when calling"])
+def test_the_history_judged_again_says_what_reading_again_says(pattern: str, store: Path, tmp_path: Path) -> None:
+    rules = rules_with(pattern, tmp_path)
+    triage("history", "rejudge", "--rules", rules)
+    read = json.loads(triage("classify", str(LOGS), "--rules", rules, "--format", "json").stdout)
+    assert ids() == [(one["id"], one["class"]) for one in read["incidents"]]
+
+
+def test_rejudging_by_the_same_rules_keeps_each_line_as_it_was(store: Path) -> None:
+    what = "SELECT position, rule, kind, text, rank, data, frames FROM events WHERE kind IN ('step', 'death', 'signature') AND class <> 'saturation'"
+    before = triage("history", "sql", what, "--format", "jsonl").stdout.splitlines()
+    assert any('"step"' in line for line in before)
+    triage("history", "rejudge")
+    assert sorted(triage("history", "sql", what, "--format", "jsonl").stdout.splitlines()) == sorted(before)
 
 
 def test_new_and_quiet_say_three_lines_once(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from triage.cli.rules import rules
 from triage.knowledge.load import load
 from triage.report.catalogue import entries
 from triage.report.rule_page import HEADINGS
+from triage.report.rules import fitted_page, fitted_text
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 OOM = FIXTURES / "oom-then-cublas" / "logs" / "vllm.log"
@@ -70,6 +72,28 @@ def test_a_page_of_a_class_says_all_that_its_file_says() -> None:
         told += (signature.pattern, *signature.samples, *signature.near_misses, signature.safety)
     assert [text for text in told if text.rstrip() not in shown] == []
     assert " ".join(fault.meaning.split()) in shown
+
+
+@pytest.mark.parametrize("name", ["Device-OOM", "DEVICE-OOM/allocator", "container-lost-gpu"])
+def test_names_are_found_however_they_are_spelled_and_common_causes_too(name: str) -> None:
+    assert run("show", name).stdout.lower().startswith(f"# {name.lower()}: ")
+
+
+@pytest.mark.parametrize("name", [*sorted(KNOWN.classes), "refused", "container-lost-gpu"])
+def test_a_page_fits_a_terminal_and_loses_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    page = run("show", name).stdout
+    shown = fitted_page(page)
+    assert [line for line in shown.splitlines() if len(line) > 80 and len(line.split()) > 1] == []
+    assert "".join(shown.split()) == "".join(page.split())
+    assert set(re.findall(r"(?:/[\w.-]+){2,}", page.partition("## Samples")[2])) <= set(re.findall(r"(?:/[\w.-]+){2,}", shown))
+
+
+def test_a_log_held_against_the_rules_fits_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = fitted_text(run("test", OOM, "--all").stdout)
+    assert [line for line in shown.splitlines() if len(line) > 80 and len(line.split()) > 1] == []
+    assert shown.count("device-oom/allocator") > 1
 
 
 def test_a_page_of_a_rule_shows_when_it_counts() -> None:

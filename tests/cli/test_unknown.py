@@ -98,6 +98,23 @@ def test_no_word_of_a_user_and_no_key_gets_into_a_draft(tmp_path: Path) -> None:
     assert check(folder).flaws == ()
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "slot table broke: https://bear:honeyhoney@pool.example/slots?token=honeyhoney was refused",
+        "slot table broke with password=honeyhoney after the pool was drained",
+        "slot table broke ''' and \"\"\" and ' at the end of the pool '",
+    ],
+)
+def test_a_draft_of_a_line_with_a_secret_names_that_line_and_holds_no_secret(line: str, tmp_path: Path) -> None:
+    logs, folder = log(tmp_path, Life(3).serves().worker(1, "ERROR", "pool.py:144", line).dies()), tmp_path / "own"
+    run("unknown", logs, "--draft", folder)
+    (draft,) = (folder / "faults").glob("*.toml")
+    assert "honey" not in draft.name + draft.read_text()
+    assert check(folder).flaws == ()
+    assert "nothing unknown" in run("unknown", logs, "--rules", folder).stdout
+
+
 def test_a_line_with_quotes_backslashes_and_control_characters_makes_a_file_that_loads(tmp_path: Path) -> None:
     life = Life(3).serves().worker(1, "ERROR", "pool.py:144", "slot table ''' broke \\d \"x\" \x1b[31m\x07 [a-z]+ {3} of pool \\ 'kv'")
     folder = tmp_path / "own"

@@ -154,6 +154,20 @@ def test_a_file_at_a_place_that_is_never_read_is_told(tmp_path: Path) -> None:
     assert [(flaw.check, flaw.place.endswith("own/fault/coffee.toml")) for flaw in found] == [("file", True)]
 
 
+@pytest.mark.parametrize("name", ["", " ", "Coffee-Spill", "coffee spill", "../coffee", "coffee_spill", "coffee|spill", "-"])
+def test_a_class_with_an_odd_name_is_told(tmp_path: Path, name: str) -> None:
+    found = flaws(tmp_path, CLASS.replace("coffee-spill", name))
+    assert [flaw.check for flaw in found] == ["name"]
+    assert f"not {name!r}" in found[0].what
+
+
+@pytest.mark.parametrize("file", ["", "README.md"])
+def test_a_folder_without_rules_is_told(tmp_path: Path, file: str) -> None:
+    (tmp_path / file).write_text("") if file else None
+    (flaw,) = check(tmp_path).flaws
+    assert (flaw.check, "holds no rules" in flaw.what) == ("file", True)
+
+
 def test_an_id_that_is_there_twice_is_told(tmp_path: Path) -> None:
     other = CLASS.replace("coffee-spill", "tea-spill") + CLASS[CLASS.index("[[signature]]") :]
     assert ("id", "coffee-spill/board") in [(flaw.check, flaw.rule) for flaw in flaws(tmp_path, faults__tea_spill=other)]

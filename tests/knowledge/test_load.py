@@ -85,6 +85,16 @@ def test_a_missing_folder_is_said(tmp_path: Path) -> None:
         load([tmp_path / "nowhere"])
 
 
+def test_a_folder_in_which_no_rule_is_read_is_refused_also_when_ours_are_kept_compiled(tmp_path: Path) -> None:
+    load()
+    for folder in (tmp_path / "empty", tmp_path / "misplaced"):
+        folder.mkdir()
+    (tmp_path / "misplaced" / "fan.toml").write_text(OWN_CLASS)
+    for folder in (tmp_path / "empty", tmp_path / "misplaced"):
+        with pytest.raises(RuleError, match="no rules in it"):
+            load([folder])
+
+
 def test_a_whole_set_of_rules_stands_instead_of_ours(tmp_path: Path) -> None:
     folder = rules(tmp_path, OWN_CLASS)
     rules(tmp_path, "", "forks.toml")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -10,7 +11,7 @@ from triage.cli.options import NOTHING_READ, finish, gathered, input_options, wa
 from triage.cli.writing import emit
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
     from triage.knowledge.load import Knowledge
     from triage.model import Findings
@@ -48,7 +49,8 @@ def diff(paths: tuple[str, ...], old: str | None, new: str | None, form: str, ex
         raise click.UsageError("name at least one set of rules: --old DIR, --new DIR")
     known = _rules(old, given["rules"]), _rules(new, given["rules"])
     with tempfile.TemporaryDirectory(prefix="triage-") as folder:
-        before, after = (_findings(_twice(paths, folder), one, given) for one in known)
+        kept = _kept(paths, folder)
+        before, after = (_findings(kept, folder, one, given) for one in known)
     warn(after)
     changes, versions = compared(before, after), (before.rules, after.rules)
     emit(diff_json(changes, versions) if form == "json" else diff_text(changes, versions, style="github" if form == "markdown" else "simple"), None)
@@ -70,27 +72,48 @@ def _rules(folder: str | None, extra: tuple[str, ...]) -> Knowledge:
         raise SystemExit(NOTHING_READ) from error
 
 
-def _findings(paths: tuple[str, ...], known: Knowledge, given: dict[str, Any]) -> Findings:
+def _findings(paths: tuple[str, ...], folder: str, known: Knowledge, given: dict[str, Any]) -> Findings:
     from triage.pipeline import judged
     from triage.report.numbers import numbered
     from triage.verdict.window import within
 
-    return numbered(within(judged(gathered(paths, known, **given), known), given["since"], given["until"]))
+    with _stdin_of(folder):
+        return numbered(within(judged(gathered(paths, known, **given), known), given["since"], given["until"]))
 
 
-def _twice(paths: tuple[str, ...], folder: str) -> tuple[str, ...]:
-    """The paths, with a copy in `folder` for stdin, which can be read but once."""
-    from pathlib import Path
-
-    copy = Path(folder) / "stdin"
-    if "-" in paths and not copy.exists():
-        _save(copy)
-    return tuple(str(copy) if path == "-" else path for path in paths)
-
-
-def _save(copy: Path) -> None:
-    import shutil
+def _kept(paths: tuple[str, ...], folder: str) -> tuple[str, ...]:
+    """The paths, with a copy in `folder` for each pipe, which can be read but once. The copy of stdin is what stdin then reads."""
     import sys
 
-    with copy.open("wb") as file:
-        shutil.copyfileobj(sys.stdin.buffer, file)
+    from triage.sources.paths import STDIN, is_pipe, path_of
+
+    if STDIN in paths:
+        _save(sys.stdin.buffer, f"{folder}/stdin")
+    pipes = [path for path in paths if path != STDIN and is_pipe(path)]
+    copies = {path: f"{folder}/pipe-{number}" for number, path in enumerate(pipes, 1)}
+    for path, copy in copies.items():
+        with open(path_of(path), "rb") as pipe:
+            _save(pipe, copy)
+    return tuple(copies.get(path, path) for path in paths)
+
+
+def _save(whole: IO[bytes], copy: str) -> None:
+    import shutil
+
+    with open(copy, "wb") as file:
+        shutil.copyfileobj(whole, file)
+
+
+@contextmanager
+def _stdin_of(folder: str) -> Iterator[None]:
+    """Stdin is the copy of it in `folder`, from its start, where there is one."""
+    import sys
+    from pathlib import Path
+
+    copy, before = Path(folder) / "stdin", sys.stdin
+    if not copy.exists():
+        yield
+        return
+    with copy.open(encoding="utf-8", errors="replace") as sys.stdin:
+        yield
+    sys.stdin = before

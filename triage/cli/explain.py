@@ -31,7 +31,7 @@ def explain(incident: str, paths: tuple[str, ...], why_not: str | None, **given:
     from triage.report.numbers import numbered
 
     findings = numbered(read(paths, **given))
-    chosen = [v for v in findings.verdicts if incident == "all" or v.incident.id.startswith(incident)]
+    chosen = [v for v in findings.verdicts if incident == "all" or (incident and v.incident.id.startswith(incident))]
     if not chosen:
         known = ", ".join(v.incident.id for v in findings.verdicts) or "none"
         click.echo(f"triage: no incident {incident!r} in what was read; incidents here: {known}", err=True)

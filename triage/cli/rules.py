@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from triage.cli.options import KINDS, NOTHING_READ, PARTLY_READ, knowledge, rules_option, tell
 from triage.cli.values import YEARS, ProbeFormat, Zone, check_names
 from triage.cli.writing import emit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 FLAWED = 1
 FIRST_LINES = 3
@@ -71,17 +74,19 @@ def show_rule(name: str, rules: tuple[str, ...]) -> None:
     """
     from triage.report.catalogue import entries
     from triage.report.rule_page import class_page, rule_page
+    from triage.report.rules import fitted_page
 
     known = knowledge(rules)
-    if name in known.classes:
-        emit(class_page(known.classes[name], known).rstrip("\n"), None)
+    fault = next((fault for of, fault in known.classes.items() if of.lower() == name.lower()), None)
+    if fault is not None:
+        _show(class_page(fault, known).rstrip("\n"), fitted_page)
         return
     every = list(entries(known))
     entry = next((e for e in every if e.id.lower() == name.lower()), None)
     if entry is None:
         _unknown(name, [*known.classes, *(e.id for e in every)])
     else:
-        emit(rule_page(entry, known).rstrip("\n"), None)
+        _show(rule_page(entry, known).rstrip("\n"), fitted_page)
 
 
 @rules.command("check")
@@ -107,13 +112,16 @@ def check_rules(folder: str | None, rules: tuple[str, ...], healthy: tuple[str, 
 
     from triage.knowledge.lint import check
     from triage.knowledge.load import RuleError
-    from triage.report.rules import check_json, check_text
+    from triage.report.rules import check_json, check_text, fitted_text
 
     try:
         checked = check(Path(folder) if folder else None, [Path(one) for one in rules], _healthy(healthy))
     except RuleError as error:
         raise _refused(error) from error
-    emit(check_json(checked) if form == "json" else check_text(checked), None)
+    if form == "json":
+        emit(check_json(checked), None)
+    else:
+        _show(check_text(checked), fitted_text)
     if checked.flaws:
         raise SystemExit(FLAWED)
 
@@ -142,13 +150,14 @@ def test_rules(paths: tuple[str, ...], rules: tuple[str, ...], everything: bool,
 
     from triage.knowledge.table import RuleTable
     from triage.report.matching import matching_document, matching_text
+    from triage.report.rules import fitted_text
 
     table = RuleTable(knowledge(rules))
     found = _matchings(paths, table, everything, given)
     if form == "json":
         emit(orjson.dumps(matching_document(found, table.knowledge.version), option=orjson.OPT_INDENT_2).decode(), None)
     else:
-        emit(matching_text(found, table, everything=everything), None)
+        _show(matching_text(found, table, everything=everything), fitted_text)
     if any(problem.lost for one in found for problem in one.problems):
         raise SystemExit(PARTLY_READ)
 
@@ -172,6 +181,13 @@ def _matchings(paths: tuple[str, ...], table: Any, everything: bool, given: dict
         raise _refused(error) from error
     tell((*problems, *skipped, *(problem for one in found for problem in one.problems)))
     return found
+
+
+def _show(text: str, fit: Callable[[str], str]) -> None:
+    """Prints `text`, fitted where it goes to a terminal; a file or another program gets its lines whole."""
+    import sys
+
+    emit(fit(text) if sys.stdout.isatty() else text, None)
 
 
 def _healthy(paths: tuple[str, ...]) -> list[tuple[str, str]]:

@@ -15,6 +15,7 @@ from triage.knowledge.regexes import bad_regexes
 from triage.knowledge.schema import FaultClass
 
 _TABLE_OF_KEY = re.compile(r"at `\$\.(?P<table>\w+)\[(?P<index>\d+)\]")
+_CLASS_ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _LINE_OF_TOML = re.compile(r"at line (?P<line>\d+)")
 
 
@@ -30,7 +31,10 @@ def in_files(folder: Path, below: Iterable[Path] = ()) -> Iterator[Flaw]:
     except RuleError as error:
         yield _unread(folder / FRAGMENTS, error)
         return
-    for file in toml_files(folder):
+    found = toml_files(folder)
+    if not found:
+        yield Flaw(check="file", what="holds no rules: there is no file whose name ends in .toml", place=shown(folder))
+    for file in found:
         shape = shape_of(file.relative_to(folder))
         if shape is None:
             files = "echoes.toml, forks.toml, xid.toml, probes.toml, user_text.toml, trouble.toml, common_causes.toml and fragments.toml"
@@ -65,7 +69,9 @@ def _place(file: Path, what: str) -> str:
 def _names(file: Path, told: object) -> Iterator[Flaw]:
     if not isinstance(told, FaultClass):
         return
-    if file.stem != told.id:
+    if not _CLASS_ID.fullmatch(told.id):
+        yield Flaw(check="name", what=f"a class is named in small letters, digits and single hyphens between them, not {told.id!r}", rule=told.id)
+    elif file.stem != told.id:
         yield Flaw(check="name", what=f"the file of a class is named after it: {told.id}.toml", rule=told.id)
     for signature in told.signatures:
         if not signature.id.startswith(f"{told.id}/"):

@@ -41,7 +41,7 @@ def load(extra: Iterable[Path] = (), *, base: Path | None = None) -> Knowledge:
     something the schema does not know.
     """
     folders = [base or builtin_rules(), *extra]
-    files = [(folder, toml_files(folder)) for folder in folders]
+    files = [(folder, _rule_files(folder)) for folder in folders]
     stamp = _fingerprint(file for _, found in files for file in found)
     kept = cache_folder() / f"rules-{stamp}.msgpack"
     try:
@@ -95,6 +95,14 @@ def toml_files(folder: Path) -> list[Path]:
     if not folder.is_dir():
         raise RuleError(f"{folder}: no such folder of rules")
     return sorted(folder.rglob("*.toml"))
+
+
+def _rule_files(folder: Path) -> list[Path]:
+    """The same. Raises RuleError also where none of them is read: whoever gives a folder believes that its rules are tried."""
+    found = toml_files(folder)
+    if not any(shape_of(file.relative_to(folder)) for file in found):
+        raise RuleError(f"{folder}: no rules in it: classes stand in faults/*.toml, and `triage rules check DIR` tells what else is read")
+    return found
 
 
 def shape_of(name: Path) -> type[Any] | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from triage.knowledge.load import Knowledge
-from triage.knowledge.schema import Line, ProbeText, Signature, When, Xid
+from triage.knowledge.schema import CommonCause, Line, ProbeText, Signature, When, Xid
 
 KIND_WORDS = {
     "root": "can be the first fault of an incident; the earliest root over all ranks and processes wins",
@@ -25,6 +25,7 @@ KIND_WORDS = {
     "config": "tells what the engine really booted with",
     "recorder": "tells whether the flight recorder is armed, or where it wrote",
     "step": "tells which step of the engine failed, and what was scheduled in it",
+    "hint": "names no class: it may join incidents of several classes by one cause, as a hint",
     "trouble": "looks like trouble; it is shown where nothing says why something died, and is never a root",
 }
 SYMBOL_WORDS = {
@@ -57,13 +58,14 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def entries(knowledge: Knowledge) -> Iterator[Entry]:
-    """All rules, class by class, then those of no class: echoes, lines of engines' lives, trouble, probe texts, Xids."""
+    """All rules, class by class, then those of no class: echoes, lines of engines' lives, trouble, common causes, probe texts, Xids."""
     for fault in knowledge.classes.values():
         yield from (_signature(s, fault.id) for s in fault.signatures)
     yield from (_signature(s, "echoes") for s in knowledge.echoes)
     for engine in knowledge.engines.values():
         yield from (_line(line, engine.engine) for line in engine.lines)
     yield from (_line(line, "trouble") for line in knowledge.trouble.lines)
+    yield from (_common_cause(cause) for cause in knowledge.common_causes.causes)
     yield from (_probe_text(text) for text in knowledge.probes.texts)
     yield from (_xid(xid) for xid in knowledge.xids.xids)
 
@@ -115,6 +117,19 @@ def _line(rule: Line, group: str) -> Entry:
         scan=rule.scan,
         samples=rule.samples,
         near_misses=rule.near_misses,
+    )
+
+
+def _common_cause(cause: CommonCause) -> Entry:
+    return Entry(
+        id=cause.id,
+        group="common-causes",
+        kind="hint",
+        summary=cause.title,
+        sources=("engine",),
+        pattern=cause.refusals,
+        samples=cause.samples,
+        near_misses=cause.near_misses,
     )
 
 

@@ -21,6 +21,7 @@ LONGEST_NAME = 48
 LONGEST_TITLE = 100
 LONGEST_SAMPLE = 600
 HEALTHY_KINDS = ("ready", "milestone", "progress")  # lines of a boot that never hold a key, unlike those that list its arguments
+_REDACTED = re.compile("<secret>|…")
 _COMMON = frozenset({"error", "exception", "runtimeerror", "the", "for", "and", "was", "with", "num", "str"})
 
 
@@ -69,7 +70,7 @@ def _draft(cluster: Cluster, every: Iterable[Cluster], taken: set[str]) -> Draft
     if line.data.get("known"):
         known = line.data["known"]
         return Draft(refused=f"{known} knows the line; `triage explain ID --why-not {known.partition('/')[0]}` says why it did not count")
-    pattern = pattern_for(redacted(message(line)))
+    pattern = _pattern(message(line))
     if not pattern:
         return Draft(refused="too little of the line is fixed text")
     if any(re.search(pattern, message(quiet)) for of in every for verdict in of.members for quiet in verdict.quiet_lines):
@@ -77,8 +78,15 @@ def _draft(cluster: Cluster, every: Iterable[Cluster], taken: set[str]) -> Draft
     sample = _sample(line, pattern)
     if not re.search(pattern, sample):
         return Draft(refused="what tells of it is a user's words or a secret")
-    name = _name(masked(message(line)), taken)
+    name = _name(masked(redacted(message(line))), taken)
     return Draft(name=name, text=_text(cluster, name, pattern, sample))
+
+
+def _pattern(text: str) -> str:
+    """A pattern that `text` itself matches and that holds nothing redacted: of all of it, or of the longest part between what was redacted."""
+    shown = redacted(text)
+    parts = sorted(_REDACTED.split(shown), key=len, reverse=True)
+    return next((pattern for part in (shown, *parts) if (pattern := pattern_for(part)) and re.search(pattern, text)), "")
 
 
 def _name(mask: str, taken: set[str]) -> str:

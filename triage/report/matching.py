@@ -11,10 +11,13 @@ from triage.knowledge.schema import Signature, When
 from triage.knowledge.table import Rule, RuleTable
 from triage.model import Place
 from triage.parsers.matching import MatchedLine, Matching
+from triage.report.fitting import TERMINAL, fitted_table
 from triage.report.words import clean, number
 
 SCHEMA = "triage/matching/1"
 WIDTH = 160
+HEADINGS = ("rule", "kind", "class", "lines", "first at")
+GIVE = (("class", 0), ("first at", 0))  # what is left out on a narrow terminal: a rule's id begins with its class, its first line stands below
 TROUBLE_SHOWN = 40
 QUIET = ("progress", "config", "milestone")  # counted in the table; their lines are shown with --all only
 
@@ -65,12 +68,9 @@ def _probes(one: Matching) -> Iterator[str]:
 
 
 def _table(one: Matching, table: RuleTable) -> str:
-    from tabulate import tabulate
-
     rows = [(table.by_id[tally.rule], tally) for tally in one.tallies]
-    cells = [(rule.id, rule.role or rule.kind, rule.fault or "-", f"{tally.lines:,}", _place(tally.first)) for rule, tally in rows]
-    align = ("left", "left", "left", "right", "left")
-    return tabulate(cells, ("rule", "kind", "class", "lines", "first at"), tablefmt="simple", disable_numparse=True, colalign=align)
+    cells = [(rule.id, rule.role or rule.kind, rule.fault or "-", f"{tally.lines:,}", _short(tally.first)) for rule, tally in rows]
+    return fitted_table(HEADINGS, cells, TERMINAL, GIVE, right=("lines",))
 
 
 def _named(rule_id: str, line: MatchedLine, table: RuleTable) -> str:
@@ -91,6 +91,11 @@ def _doubt(rule: Rule, echo: Rule | None) -> str:
 
 def _place(place: Place) -> str:
     return f"{clean(place.file)}:{place.line}"
+
+
+def _short(place: Place) -> str:
+    """The name of the file without its folders, which stand above the table, and the line."""
+    return f"{clean(place.file).rpartition('/')[2]}:{place.line}"
 
 
 def matching_document(found: Sequence[Matching], version: str) -> dict[str, Any]:

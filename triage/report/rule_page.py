@@ -107,8 +107,15 @@ def _facts(entry: Entry) -> Iterator[str]:
     if when_words(entry.when):
         yield f"Counts only {when_words(entry.when)}."
     if entry.explains:
-        named = "everything" if entry.explains == ("*",) else ", ".join(f"`{name}`" for name in entry.explains)
-        yield f"Explains {named} that comes after it."
+        yield f"Explains {_explained(entry.explains)}."
+
+
+def _explained(names: Sequence[str]) -> str:
+    """What follows from a root; beside the star stands what may also come shortly before it."""
+    listed = ", ".join(f"`{name}`" for name in names if name != "*")
+    if "*" not in names:
+        return f"{listed} that comes after it"
+    return "everything that comes after it" + (f", and {listed} of the same process that comes shortly before it" if listed else "")
 
 
 def _samples(listed: Sequence[Entry]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -9,14 +10,16 @@ import orjson
 
 from triage.knowledge.lint import Checked
 from triage.report.catalogue import Entry
-from triage.report.fitting import fitted_table
+from triage.report.fitting import columns, fitted_table, wrapped
 from triage.report.words import clean, number
 
 HEADINGS = ("rule", "class or file", "kind", "looked for in", "what it recognises")
 # What gives way on a narrow terminal, in this order.
-GIVE = (("what it recognises", 40), ("looked for in", 0), ("kind", 12), ("what it recognises", 20), ("class or file", 0), ("rule", 30))
+GIVE = (("what it recognises", 40), ("looked for in", 0), ("class or file", 0), ("kind", 12), ("what it recognises", 20), ("rule", 30))
 SCHEMA = "triage/rules/1"
 LONGEST_SUMMARY = 90
+SIGNATURES = "\n## Signatures\n"
+BELOW_SIGNATURES = "\n## Safety\n"
 
 
 def rule_list(listed: Sequence[Entry], *, style: str = "simple") -> str:
@@ -47,6 +50,25 @@ def check_text(checked: Checked) -> str:
     if checked.overridden:
         lines.append(f"instead of ours: {', '.join(checked.overridden)}")
     return "\n".join(lines)
+
+
+def fitted_text(text: str) -> str:
+    """Lines for a terminal, none wider than that. Words and paths are never broken."""
+    return "\n".join(wrapped(line, columns()) for line in text.split("\n"))
+
+
+def fitted_page(page: str) -> str:
+    """The page of a rule for a terminal. Patterns have few blanks: what stands among the signatures is cut behind a `|`, too."""
+    before, heading, rest = page.partition(SIGNATURES)
+    signatures, below, rest = rest.partition(BELOW_SIGNATURES)
+    cut = "\n".join(piece for line in signatures.split("\n") for piece in _pieces(line, columns()))
+    return "".join((fitted_text(before), heading, cut, below, fitted_text(rest)))
+
+
+def _pieces(line: str, width: int) -> list[str]:
+    """A line in pieces, each as long as can be; put together again they are the line."""
+    pieces = rf".{{1,{width}}}$|.{{1,{width - 1}}}[| ](?! )|.{{1,{width}}}"
+    return re.findall(pieces, line) if len(line) > width else [line]
 
 
 def check_json(checked: Checked) -> str:

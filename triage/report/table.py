@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from triage.model import Findings
 from triage.report import words
@@ -20,6 +20,7 @@ HEADINGS = ("class", "family", "n", "time to death", "dump", "probe", "seen")
 # What gives way on a narrow terminal, in this order; --format json has everything.
 GIVE = (("group", 24), ("probe", 12), ("family", 0), ("group", 12), ("seen", 11), ("dump", 0), ("probe", 0), ("class", 16), ("seen", 0))
 NOTES_SHOWN = 12
+GAPS_SHOWN = 5
 WIDEST_NOTE = 120
 
 
@@ -89,7 +90,7 @@ def notes(findings: Findings) -> Iterable[str]:
         yield f"{words.number(sum(v.attempts - 1 for v in loops), 'failed restart')} counted as attempts of {words.number(len(loops), 'incident')}"
     yield from _capped([f"hint: {words.in_common(hint)}" for hint in findings.hints], "hint")
     yield from _capped([f"conflict in {v.incident.id}: {c}" for v in findings.verdicts for c in v.conflicts], "conflict")
-    yield from _capped(_gaps(findings), "gap")
+    yield from _gaps(findings)
     problems = sorted(findings.problems, key=lambda problem: not problem.lost)
     yield from _capped([f"{words.clean(p.file)}: {words.clean(p.what)}" for p in problems], "problem")
     yield from _capped([f"clock: {a}" for a in findings.assumptions], "clock assumption")
@@ -108,12 +109,15 @@ def _uncollected(findings: Findings) -> Iterable[str]:
         yield f"dump not collected for {count} of {words.number(len(faults), 'incident')} ({words.clean(reason)}): that says nothing about them"
 
 
-def _gaps(findings: Findings) -> list[str]:
-    return [
-        f"no coverage {words.minute(g.start)} to {words.minute(g.end)} UTC ({words.length(g.end - g.start)}, {words.clean(g.source)}): "
-        "a fault in that time would not be seen here"
-        for g in findings.coverage.gaps
-    ]
+def _gaps(findings: Findings) -> Iterator[str]:
+    """The longest gaps in order of time, and the others in one line."""
+    gaps = sorted(findings.coverage.gaps, key=lambda gap: gap.start - gap.end)
+    for gap in sorted(gaps[:GAPS_SHOWN], key=lambda gap: gap.start):
+        length = f"{words.length(gap.end - gap.start)}, {words.clean(gap.source)}"
+        yield f"no coverage {words.minute(gap.start)} to {words.minute(gap.end)} UTC ({length}): a fault in that time would not be seen here"
+    if rest := gaps[GAPS_SHOWN:]:
+        total = words.length(sum(gap.end - gap.start for gap in rest))
+        yield f"no coverage in {words.number(len(rest), 'shorter gap')} ({total} in all; --format json has each)"
 
 
 def _capped(lines: list[str], noun: str) -> list[str]:
