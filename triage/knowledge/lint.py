@@ -9,7 +9,7 @@ import msgspec
 
 from triage.knowledge import adversarial, claims, files, names, samples
 from triage.knowledge.flaws import Flaw
-from triage.knowledge.load import Knowledge, RuleError, builtin_rules, is_whole, load
+from triage.knowledge.load import Knowledge, RuleError, builtin_rules, has_rules, is_whole, load
 from triage.knowledge.places import places, shown
 from triage.knowledge.table import Rule, RuleTable
 
@@ -43,7 +43,7 @@ def check(folder: Path | None = None, extra: Sequence[Path] = (), healthy: Itera
     above = [*extra] if folder is None or folder is base else [*extra, folder]
     asked = [*above] if folder is not None and folder is not base else [base, *above]
     broken = [flaw for one in asked for flaw in files.in_files(one, _below(one, (base, *above)))]
-    if any(flaw.check in ("schema", "id", "pattern") for flaw in broken):
+    if any(flaw.check in ("schema", "id", "pattern") for flaw in broken) or not all(map(has_rules, asked)):
         return Checked(flaws=tuple(broken))
     table = RuleTable(load(above, base=base))
     where = places([base, *above])

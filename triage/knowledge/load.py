@@ -41,7 +41,10 @@ def load(extra: Iterable[Path] = (), *, base: Path | None = None) -> Knowledge:
     something the schema does not know.
     """
     folders = [base or builtin_rules(), *extra]
-    files = [(folder, _rule_files(folder)) for folder in folders]
+    for folder in folders:
+        if not has_rules(folder):  # whoever gives a folder believes that its rules are tried
+            raise RuleError(f"{folder}: no rules in it: classes stand in faults/*.toml, and `triage rules check DIR` tells what else is read")
+    files = [(folder, toml_files(folder)) for folder in folders]
     stamp = _fingerprint(file for _, found in files for file in found)
     kept = cache_folder() / f"rules-{stamp}.msgpack"
     try:
@@ -97,12 +100,9 @@ def toml_files(folder: Path) -> list[Path]:
     return sorted(folder.rglob("*.toml"))
 
 
-def _rule_files(folder: Path) -> list[Path]:
-    """The same. Raises RuleError also where none of them is read: whoever gives a folder believes that its rules are tried."""
-    found = toml_files(folder)
-    if not any(shape_of(file.relative_to(folder)) for file in found):
-        raise RuleError(f"{folder}: no rules in it: classes stand in faults/*.toml, and `triage rules check DIR` tells what else is read")
-    return found
+def has_rules(folder: Path) -> bool:
+    """Whether any file in a folder is read as rules. Raises RuleError where there is no such folder."""
+    return any(shape_of(file.relative_to(folder)) for file in toml_files(folder))
 
 
 def shape_of(name: Path) -> type[Any] | None:
