@@ -174,3 +174,10 @@ def test_members_of_all_groups_together_are_bounded() -> None:
     groups = {str(n): {"name": str(n), "desc": "", "ranks": everyone} for n in range(300)}
     with pytest.raises(DumpError, match="members"):
         recorded({"pg_config": groups, "entries": []})
+
+
+def test_entries_that_are_none_cost_no_other_where_many_are_read_at_once() -> None:
+    made = document([entry(s) for s in range(1, 601)], config("0", range(2)))
+    made["entries"][300] = {"collective_seq_id": "three hundred and one"}
+    rows = list(documents.read_rows(documents.from_containers(made, 1 << 20), limited=True))
+    assert [row.collective_seq_id if row else None for row in rows] == [None if s == 301 else s for s in range(1, 601)]

@@ -53,6 +53,17 @@ def test_a_host_in_the_name_makes_no_other_hang(tmp_path: Path) -> None:
     assert only(read_folder([str(tmp_path)])).ranks == (0, 1, 2, 3)
 
 
+def test_a_rank_never_comes_twice(tmp_path: Path) -> None:
+    lay(tmp_path, job())
+    (tmp_path / "comm_lib_trace_rank_00").write_bytes(torch_pickle(job()[0]))
+    assert sorted(found.ranks for found in read_folder([str(tmp_path)])) == [(0,), (0, 1, 2, 3)]
+
+
+def test_a_file_that_is_given_twice_is_read_once(tmp_path: Path) -> None:
+    lay(tmp_path, job())
+    assert only(read_folder([str(tmp_path), str(tmp_path / "comm_lib_trace_rank_2"), f"{tmp_path}/."])).ranks == (0, 1, 2, 3)
+
+
 def test_prefixes_that_share_ranks_are_two_hangs(tmp_path: Path) -> None:
     lay(tmp_path, job(), name="monday_{}")
     lay(tmp_path, job(), name="tuesday_{}")

@@ -145,6 +145,35 @@ def test_one_dump_of_sixteen_tells_nobody() -> None:
     assert "needed: the dumps" in suspect.reason
 
 
+def test_where_half_of_the_dumps_are_absent_they_were_rather_not_collected() -> None:
+    made = {rank: of_rank for rank, of_rank in job(8).items() if rank < 4}
+    suspect = only(found(made))
+    assert (suspect.rank, suspect.strength) == (NO_RANK, "cannot-tell")
+    assert "ranks 4-7 of 8 left no readable dump" in suspect.reason
+
+
+def unlinked(waiting: set[int], silent: Document) -> Job:
+    """Three ranks with two groups of one description; `waiting` are in the second operation of group a, rank 2 has the dump `silent`."""
+    groups = config("a", range(3), "same") | config("b", range(3), "same")
+    of_a = {"process_group": ("a", "same"), "pg_id": 1}
+    made = {rank: document([entry(1, record_id=0, **of_a), stuck(2, **of_a)], groups) for rank in waiting}
+    return made | {2: silent | {"pg_config": groups, "pg_status": {"1": {"last_enqueued_collective": 1}, "2": {"last_enqueued_collective": 3}}}}
+
+
+def test_a_rank_whose_dump_says_nothing_of_the_group_is_not_said_to_have_left_none() -> None:
+    suspect = only(found(unlinked({0, 1}, document([], {}))))
+    assert (suspect.rank, suspect.strength) == (2, "cannot-tell")
+    assert "its dump does not tell how far it came in a (same)" in suspect.reason
+    assert "needed: a dump that has finished operations too" in suspect.reason
+
+
+def test_a_recorder_that_goes_back_to_the_first_operation_holds_all_that_its_rank_did() -> None:
+    other = [entry(s, record_id=s - 1, process_group=("b", "same"), pg_id=2) for s in range(1, 4)]
+    suspect = only(found(unlinked({0, 1}, document(other, {}))))
+    assert (suspect.rank, suspect.strength) == (2, "proven")
+    assert suspect.evidence == ("a (same): ranks 0, 1 in sequence 2, rank 2 in none",)
+
+
 def test_a_ring_that_wrapped_past_the_fault_blames_nobody() -> None:
     made = {rank: old(of_rank, "2.2") for rank, of_rank in job(3).items()}
     other = [entry(s, process_group=("1", "other"), pg_id=1, record_id=900 + s, created=T0 + (100 + s) * STEP) for s in range(1, 9)]
@@ -401,6 +430,30 @@ def test_a_circle_is_none_where_a_rank_without_a_dump_may_hold_up_one_of_it() ->
     assert "ranks 0-2 seem to wait for each other; needed: the dump of rank 3" in suspect.reason
 
 
+def in_groups(rank: int, waits_in: str, of: dict[str, list[int]]) -> Document:
+    """A rank of a job whose groups are `of`: it has used each of its groups once, and waits in one of them."""
+    own = {name: ranks for name, ranks in of.items() if rank in ranks}
+    place = {name: {"pg_id": number, "process_group": (name, f"group {name}")} for number, name in enumerate(own)}
+    done = [entry(1, record_id=number, **place[name]) for number, name in enumerate(own)]
+    groups = {name: made for of_name, ranks in own.items() for name, made in config(of_name, ranks, f"group {of_name}").items()}
+    return document([*done, stuck(2, record_id=len(done), **place[waits_in])], groups)
+
+
+def test_of_a_circle_through_many_ranks_only_who_went_on_without_the_others_is_named() -> None:
+    of = {"0": [0, 1, 2, 3, 4], "1": [0, 1, 2], "2": [0, 3], "3": [1, 4]}
+    made = {rank: in_groups(rank, waits_in, of) for rank, waits_in in enumerate(["1", "1", "0", "2", "3"])}
+    suspect = only(found(made))
+    assert (suspect.rank, suspect.strength) == (2, "likely")
+    assert len(suspect.evidence) == 2
+
+
+def test_of_several_circles_through_the_same_ranks_nobody_is_named() -> None:
+    of = {name: [0, 1, 2] for name in "123"}
+    suspect = only(found({rank: in_groups(rank, str(rank + 1), of) for rank in range(3)}))
+    assert (suspect.rank, suspect.strength) == (NO_RANK, "cannot-tell")
+    assert "ranks 0-2 wait for each other in several circles; needed" in suspect.reason
+
+
 def test_two_ranks_that_wait_for_each_other_cannot_be_told_apart() -> None:
     groups = config("0", [0, 1]) | config("1", [0, 1]) | config("2", [0, 1])
     made = {
@@ -442,6 +495,25 @@ def test_a_group_that_a_rank_never_used_is_one_it_never_entered() -> None:
     assert blamed(found(made)) == {2: "proven"}
 
 
+# Coalesced groups: several entries of one number
+
+
+def coalesced(sizes: list[int]) -> Document:
+    """Gathers of some sizes in one launch, and the entry that torch closes it with."""
+    gathers = [stuck(4, profiling_name="nccl:_all_gather_base", sizes=[[size]], output_sizes=[[4 * size]]) for size in sizes]
+    closing = stuck(4, profiling_name="nccl:coalesced", sizes=[], input_dtypes=[], output_dtypes=[])
+    return document([*(entry(s) for s in range(1, 4)), *gathers, closing], config("0", range(4)))
+
+
+@culprits
+@pytest.mark.parametrize("other", [[8, 8, 8], [8], [8, 16]])
+def test_a_coalesced_group_that_others_have_differently(culprit: int, other: list[int]) -> None:
+    made = {rank: coalesced(other if rank == culprit else [8, 8]) for rank in range(4)}
+    findings = found(made)
+    assert blamed(findings) == {culprit: "proven"}
+    assert "instead of 8+8 to 32+32 Float" in only(findings).reason
+
+
 # Sends and receives
 
 
@@ -469,6 +541,15 @@ def test_a_pair_of_other_sizes_is_one_of_the_two() -> None:
     findings = found(pipeline(2, {0: [transfer("send", 0, 1, 1, sizes=[[9]])], 1: [transfer("recv", 1, 0, 1)]}))
     assert blamed(findings) == {0: "cannot-tell", 1: "cannot-tell"}
     assert "sends 9 elements" in findings.suspects[0].reason
+
+
+def test_a_ring_that_begins_after_a_send_does_not_prove_that_its_receive_is_lacking() -> None:
+    groups = config("0", [0, 1])
+    later = [entry(s, record_id=500 + s, created=T0 + (50 + s) * STEP) for s in range(1, 9)]
+    made = {0: document([transfer("send", 0, 1, 3)], groups), 1: document(later, groups)}
+    assert "proven" not in blamed(found(made)).values()
+    made[1] = document([e | {"time_created_ns": T0} for e in later], groups)
+    assert blamed(found(made)) == {1: "proven"}
 
 
 def test_a_stuck_transfer_has_size_and_timeout() -> None:

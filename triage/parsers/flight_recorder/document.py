@@ -14,7 +14,7 @@ text, 0 for a time that never came, no frames, and no `entries` key where there 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
 import msgspec
@@ -33,6 +33,7 @@ LONGEST_NAME = 300
 # A list that entries share costs its length again each time an entry is read: this many numbers for each byte of the file.
 EXPANSION = 4
 SMALLEST_BUDGET = 1 << 20
+TOGETHER = 256  # entries
 
 
 class Row(msgspec.Struct, gc=False):
@@ -57,6 +58,9 @@ class Row(msgspec.Struct, gc=False):
     is_p2p: bool = False
     record_id: Whole = -1
     frames: Any = None
+
+
+READ_JSON = msgspec.json.Decoder(Row).decode
 
 
 class Document(msgspec.Struct, frozen=True, kw_only=True):
@@ -163,29 +167,45 @@ def read_rows(document: Document, *, limited: bool = False) -> Iterator[Row | No
 
     Raises DumpError where shared lists expand beyond what the file is worth, unless the process is `limited` anyway.
     """
+    if limited:
+        for start in range(0, len(document.rows), TOGETHER):
+            yield from _together(document.rows[start : start + TOGETHER])
+        return
     budget = max(SMALLEST_BUDGET, EXPANSION * document.size)
-    convert, decode = msgspec.convert, msgspec.json.Decoder(Row).decode
     for raw in document.rows:
-        try:
-            if type(raw) is msgspec.Raw:
-                yield decode(raw)
-                continue
-            if not limited and (budget := budget - _numbers_in(raw)) < 0:
-                raise DumpError("entries share lists that would expand beyond bounds")
-            yield convert(raw, Row)
-        except (msgspec.MsgspecError, TypeError, AttributeError, RecursionError):
-            yield None
+        numbers = _numbers_in(raw) if type(raw) is dict else 0
+        if numbers is not None and (budget := budget - numbers) < 0:
+            raise DumpError("entries share lists that would expand beyond bounds")
+        yield None if numbers is None else _row(raw)
 
 
-def _numbers_in(raw: Any) -> int:
-    """How many values reading an entry walks over, counted without walking them."""
+def _together(raw: list[Any]) -> Iterable[Row | None]:
+    """Rows out of many entries at once, which costs less than one by one; where one of them is none, one by one."""
+    try:
+        return msgspec.convert(raw, list[Row])
+    except (msgspec.MsgspecError, RecursionError):
+        return map(_row, raw)
+
+
+def _row(raw: Any) -> Row | None:
+    try:
+        return READ_JSON(raw) if type(raw) is msgspec.Raw else msgspec.convert(raw, Row)
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+
+
+def _numbers_in(raw: dict[str, Any]) -> int | None:
+    """How many values reading an entry walks over, counted without walking them; None for what is no entry."""
     total = 0
-    for key in ("input_sizes", "output_sizes"):
-        if sizes := raw.get(key):
-            total += len(sizes)
-            if len(sizes) < SMALLEST_BUDGET:
-                total += len(sizes[0]) if len(sizes) == 1 else sum(map(len, sizes))
-    return total + len(raw.get("input_dtypes", ())) + len(raw.get("output_dtypes", ()))
+    try:
+        for key in ("input_sizes", "output_sizes"):
+            if sizes := raw.get(key):
+                total += len(sizes)
+                if len(sizes) < SMALLEST_BUDGET:
+                    total += len(sizes[0]) if len(sizes) == 1 else sum(map(len, sizes))
+        return total + len(raw.get("input_dtypes", ())) + len(raw.get("output_dtypes", ()))
+    except (TypeError, LookupError):
+        return None
 
 
 def frames_of(given: Any) -> tuple[Frame, ...]:

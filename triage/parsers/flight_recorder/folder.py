@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
@@ -108,7 +109,7 @@ def _named(file: str, rank_from: str | None) -> bool:
 
 def _places(files: Sequence[str], rank_from: str | None) -> tuple[list[Place], list[Problem]]:
     places, problems = [], []
-    for file in files:
+    for file in {os.path.abspath(file): file for file in files}.values():
         named = take_apart(file, rank_from)
         if named.rank is None:
             problems.append(Problem(file, "no rank in its name: a dump says nowhere else whose it is (--rank-from REGEX finds it)"))
@@ -129,9 +130,14 @@ def _hangs(places: Sequence[Place]) -> Iterator[list[Place]]:
 
 
 def _copies(places: Sequence[Place]) -> Iterator[list[Place]]:
-    """Files of one prefix, the same rank never twice: `x_3` and `x_3.gz` are two sets."""
-    for suffix in dict.fromkeys(_suffix(place) for place in places):
-        yield [place for place in places if _suffix(place) == suffix]
+    """Files of one prefix, the same rank never twice: `x_3` and `x_3.gz` are two sets, and so are `x_3` and `x_03`."""
+    sets: dict[tuple[str, int], list[Place]] = {}
+    seen: Counter[tuple[str, int]] = Counter()
+    for place in places:
+        suffix = _suffix(place)
+        sets.setdefault((suffix, seen[suffix, place.rank]), []).append(place)
+        seen[suffix, place.rank] += 1
+    yield from sets.values()
 
 
 def _suffix(place: Place) -> str:

@@ -120,10 +120,17 @@ class _Bare(pickle.Unpickler):
         raise pickle.UnpicklingError("it refers to something outside of the file")
 
 
+class _Peekable(io.BytesIO):
+    """Bytes that the unpickler takes in one piece; of a file without `peek` it asks for each opcode."""
+
+    def peek(self, _size: int = 0, /) -> bytes:
+        return self.getvalue()[self.tell() :]
+
+
 def _load(data: bytes) -> Loaded:
     """Load by the fast unpickler; what it cannot load, our own machine salvages or refuses."""
     try:
-        return Loaded(_Bare(io.BufferedReader(io.BytesIO(data), max(len(data), 1))).load(), cut=False, limited=True)
+        return Loaded(_Bare(_Peekable(data)).load(), cut=False, limited=True)
     except MemoryError:
         raise DumpError("loading it needs more memory than any honest dump does") from None
     except Exception:

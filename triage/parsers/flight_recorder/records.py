@@ -129,6 +129,11 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     signatures: dict[int, Signature] = {}
     problems: tuple[Problem, ...] = ()
 
+    @property
+    def only_active(self) -> bool:
+        """Whether no collective in it has ended: what had ended was left out, or the ring is too short for what was under way."""
+        return all(max(lane.progress, default=SCHEDULED) < RETIRED for lane in self.lanes)
+
 
 class RankDumps(msgspec.Struct, frozen=True, kw_only=True):
     """The dumps of one hang, by rank; `unreadable` tells of files that could not be used, `lost` of ranks whose file is one of these.

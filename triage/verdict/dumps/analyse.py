@@ -121,9 +121,12 @@ def _cannot_tell_waiting(evidence: Evidence, gone: Sequence[int]) -> Iterator[Su
     waiting = {w.rank for w in evidence.waits if (w.group, w.sequence) == (first.group, first.sequence)}
     there = f"{words.ranks(waiting)} {words.verb(waiting, 'wait')} in {from_evidence.step(first)}"
     group = evidence.by_member.get((first.group, first.rank))
-    if first.unseen:
+    if without := first.unseen - {*evidence.dumps.ranks}:
         total = len(evidence.dumps.ranks) + len(gone)
-        yield from_evidence.unnamed(f"{there}; {words.ranks(first.unseen)} of {total} left no readable dump; needed: the dumps of these ranks")
+        yield from_evidence.unnamed(f"{there}; {words.ranks(without)} of {total} left no readable dump; needed: the dumps of these ranks")
+    elif first.unseen:
+        reason = f"{there}; how far {words.ranks(first.unseen)} came there, the {'dump does' if len(first.unseen) == 1 else 'dumps do'} not tell"
+        yield from_evidence.unnamed(f"{reason}; {from_evidence.NEEDS_FINISHED}")
     elif group is not None and not group.whole and not knows_world(evidence.dumps):
         yield _unknown_member(evidence, group, there)
     elif group is not None and (totals := exchange_totals(group, first.sequence)) and totals[0] != totals[1]:

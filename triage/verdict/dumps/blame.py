@@ -6,19 +6,20 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from triage.verdict.dumps.circles import Circle, circle
 from triage.verdict.dumps.records import Wait
 
 Steps = Mapping[tuple[str, str, int], int]  # what a rank waits in, and since when
 
 
 class Blame(msgspec.Struct, frozen=True):
-    """Ranks that others wait for and that wait for nobody, with the waits that say so; and the parties of a circle of waits.
+    """Ranks that others wait for and that wait for nobody, with the waits that say so; and the circle of waits that has no root.
 
     `doubted` are the ranks of a circle that is none if a rank without a dump holds up one of them, which these dumps leave open.
     """
 
     roots: Mapping[int, tuple[Wait, ...]]
-    circle: tuple[tuple[int, ...], ...] = ()
+    circle: Circle = Circle()
     doubted: tuple[int, ...] = ()
 
 
@@ -35,9 +36,8 @@ def blame(waits: Sequence[Wait], stuck: Iterable[int]) -> Blame:
     held = {rank for rank in against if rank not in free and _excused(own.get(rank, []), against[rank], steps)}
     roots = {rank: tuple(found) for rank, found in sorted(against.items()) if rank not in held}
     causes = set(roots) | free
-    circle = _circle(own, _unexplained(own, causes | _short_of_dumps(own)))
-    possible = circle or _circle(own, _unexplained(own, causes))
-    return Blame(roots, circle, () if circle else tuple(sorted(rank for party in possible for rank in party)))
+    certain = circle(own, _unexplained(own, causes | _short_of_dumps(own)))
+    return Blame(roots, certain, () if certain.ranks else circle(own, _unexplained(own, causes)).ranks)
 
 
 def _short_of_dumps(own: Mapping[int, Sequence[Wait]]) -> set[int]:
@@ -69,28 +69,3 @@ def _unexplained(own: Mapping[int, Sequence[Wait]], causes: set[int]) -> set[int
                 reached.add(rank)
                 grown = True
     return {rank for rank, found in own.items() if rank not in reached and any(wait.absent for wait in found)}
-
-
-def _circle(own: Mapping[int, Sequence[Wait]], among: set[int]) -> tuple[tuple[int, ...], ...]:
-    """Ranks that wait for each other in a circle, as parties that wait in the same operation, the biggest first."""
-    ahead = {rank: _reachable(rank, own, among) for rank in among}
-    for rank in sorted(among):
-        ring = {other for other in ahead[rank] if rank in ahead.get(other, ())}
-        if len(ring) > 1 and all(ahead[other] <= ring for other in ring):
-            parties: dict[tuple[str, int], list[int]] = {}
-            for other in sorted(ring):
-                wait = min((w for w in own[other] if w.absent), key=lambda w: w.order)
-                parties.setdefault((wait.group, wait.sequence), []).append(other)
-            return tuple(sorted((tuple(p) for p in parties.values()), key=lambda p: (-len(p), p)))
-    return ()
-
-
-def _reachable(rank: int, own: Mapping[int, Sequence[Wait]], among: set[int]) -> set[int]:
-    seen: set[int] = set()
-    todo = [rank]
-    while todo:
-        for wait in own.get(todo.pop(), ()):
-            new = (wait.absent & among) - seen
-            seen |= new
-            todo.extend(new)
-    return seen

@@ -7,7 +7,7 @@ wrong, as gloo's is, they are inferred from entries and from the numbers that a 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
 from triage.parsers.flight_recorder.records import Lane, RankDumps, Recording
@@ -17,14 +17,16 @@ STATUS_SINCE = (2, 3)  # the version that brought pg_status
 LARGEST_JOB = 1 << 16  # ranks: a number in a file's name beyond it is hardly a rank, and tells of none below it
 
 Links = Mapping[str, int]
+Known = tuple[Recording, Links]
 
 
 def groups(dumps: RankDumps) -> list[Group]:
     """Every group of more than one member that a dump knows, ordered by name."""
     members = _members(dumps)
-    links = {r.rank: numbers(r, dumps.recordings) for r in dumps.recordings}
+    peers = _described(dumps.recordings)
+    known = {r.rank: (r, numbers(r, peers[frozenset(r.status)])) for r in dumps.recordings}
     everyone = world(dumps)
-    found = [_group(dumps, name, desc, ranks, told, links, everyone) for (name, desc, ranks, told) in members]
+    found = [_group(dumps, name, desc, ranks, told, known, everyone) for (name, desc, ranks, told) in members]
     return sorted((g for g in found if len(g.members) > 1 or not g.whole), key=lambda g: (len(g.name), g.name, g.members))
 
 
@@ -36,14 +38,22 @@ def world(dumps: RankDumps) -> frozenset[int]:
 
 def told_ranks(dumps: RankDumps) -> frozenset[int]:
     """Ranks that some dump names as a member of a group, right or wrong."""
-    return frozenset(rank for r in dumps.recordings for config in r.config.values() for rank in config.ranks)
+    return frozenset[int]().union(*{config.ranks for r in dumps.recordings for config in r.config.values()})
 
 
-def numbers(recording: Recording, all_recordings: tuple[Recording, ...]) -> dict[str, int]:
+def _described(recordings: Iterable[Recording]) -> dict[frozenset[int], dict[tuple[int, str], None]]:
+    """What the numbers of groups stand for (number and description, the first rank's first), by the set of numbers that ranks have."""
+    told: dict[frozenset[int], dict[tuple[int, str], None]] = {}
+    for recording in recordings:
+        told.setdefault(frozenset(recording.status), {}).update(dict.fromkeys((number, desc) for number, (_, desc) in recording.links.items()))
+    return told
+
+
+def numbers(recording: Recording, peers: Iterable[tuple[int, str]]) -> dict[str, int]:
     """The rank's own number of each of its groups, by name.
 
     Entries link the two. A rank without entries: groups get their numbers in the order in which they are made, and so do names
-    that are numbers; else a peer with the same numbers tells which is which by description.
+    that are numbers; else `peers` with the same numbers tell which is which by description.
     """
     own = {name: number for number, (name, _) in recording.links.items()}
     named = [name for name in recording.config if name.isdecimal()]
@@ -52,11 +62,9 @@ def numbers(recording: Recording, all_recordings: tuple[Recording, ...]) -> dict
         if all(ordered.get(name) == number for name, number in own.items()):
             return ordered
     by_desc = Counter(config.desc for config in recording.config.values())
-    for peer in all_recordings:
-        if peer.rank != recording.rank and peer.status.keys() == recording.status.keys():
-            for number, (_, desc) in peer.links.items():
-                if by_desc[desc] == 1 and number not in own.values():
-                    own.setdefault(next(name for name, config in recording.config.items() if config.desc == desc), number)
+    for number, desc in peers:
+        if by_desc[desc] == 1 and number not in own.values():
+            own.setdefault(next(name for name, config in recording.config.items() if config.desc == desc), number)
     return own
 
 
@@ -100,12 +108,12 @@ def own_number(recording: Recording, name: str) -> int | None:
 
 
 def _group(
-    dumps: RankDumps, name: str, desc: str, members: tuple[int, ...], told: bool, links: Mapping[int, Links], everyone: frozenset[int]
+    dumps: RankDumps, name: str, desc: str, members: tuple[int, ...], told: bool, known: Mapping[int, Known], everyone: frozenset[int]
 ) -> Group:
-    by_rank = {r.rank: r for r in dumps.recordings if r.rank in members}
+    by_rank = {rank: known[rank][0] for rank in members if rank in known}
     lanes = {rank: lane for rank, r in by_rank.items() for lane in r.lanes if lane.name == name}
     mixed = any(name in r.exchanges for r in by_rank.values())
-    positions = {rank: p for rank, r in by_rank.items() if (p := _position(r, name, lanes.get(rank), links[rank], mixed)) is not None}
+    positions = {rank: p for rank, r in by_rank.items() if (p := _position(r, name, lanes.get(rank), known[rank][1], mixed)) is not None}
     whole = told or (desc == "default_pg" and knows_world(dumps))
     used = any(p.done > 0 for p in positions.values())
     others = [r for r in dumps.recordings if r.rank not in members and not used and not _excluded(r, name)] if not whole else []
@@ -156,7 +164,12 @@ def _position(recording: Recording, name: str, lane: Lane | None, links: Links, 
     if recording.version < STATUS_SINCE:
         return Position(0, 0) if recording.entries and not recording.wrapped else None
     never = name not in recording.config if _names_groups(recording) else number is not None
-    return Position(0, 0) if never else None
+    return Position(0, 0) if never or (name in recording.config and _holds_all(recording)) else None
+
+
+def _holds_all(recording: Recording) -> bool:
+    """Whether what the rank waits in must be among its entries: they go back to the first one, or are only those that have not ended."""
+    return recording.entries > 0 and (recording.only_active or not recording.wrapped)
 
 
 def _names_groups(recording: Recording) -> bool:

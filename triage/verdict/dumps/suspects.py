@@ -8,12 +8,14 @@ from triage.model import Suspect
 from triage.parsers.flight_recorder.records import STARTED, RankDumps, Transfer
 from triage.verdict.dumps import words
 from triage.verdict.dumps.blame import Blame
+from triage.verdict.dumps.circles import Circle, first_wait
 from triage.verdict.dumps.lateness import Late
 from triage.verdict.dumps.records import NO_RANK, Difference, Group, Wait
 from triage.verdict.dumps.waits import Pair, elements
 
 EVIDENCE_SHOWN = 4
-# Missing dumps point at their ranks only while most members of the group have left one.
+NEEDS_FINISHED = "needed: a dump that has finished operations too (TORCH_INCLUDE_ONLY_ACTIVE=0) and reaches back to this one"
+# Missing dumps point at their ranks only while most members of the group have left one: half of them are on a host not collected from.
 MOST_MISSING = 0.5
 
 Device = Mapping[int, Sequence[tuple[Group, int, int]]]
@@ -90,7 +92,7 @@ def _waiting(rank: int, waits: Sequence[Wait], groups: Sequence[Group]) -> tuple
         if found[0].transfer:
             lines.append(f"{label}: {words.ranks(w.rank for w in found)} in {found[0].what}, no counterpart open on rank {rank}")
         else:
-            at = f"rank {rank} last entered {place.entered}" if place is not None else f"rank {rank} not there"
+            at = f"rank {rank} last entered {place.entered}" if place is not None and place.entered else f"rank {rank} in none"
             lines.append(f"{label}: {words.ranks(w.rank for w in found)} in sequence {low}, {at}")
     return _shortened(lines)
 
@@ -122,25 +124,31 @@ def of_transfers(found: Iterable[tuple[Pair, Transfer, Transfer]]) -> Iterator[S
         yield from (Suspect(rank=rank, strength="cannot-tell", reason=reason) for rank in (source, target))
 
 
-def of_circle(circle: Sequence[tuple[int, ...]], waits: Sequence[Wait]) -> Iterator[Suspect]:
-    """The smaller party of a circle of waits; all parties without a verdict where none is smaller."""
-    if not circle:
+def of_circle(found: Circle, waits: Sequence[Wait]) -> Iterator[Suspect]:
+    """The smallest party of a circle of waits; all parties without a verdict where none is smallest, nobody where it has none."""
+    parties = found.parties
+    if not parties:
+        if found.ranks:
+            reason = f"{words.ranks(found.ranks)} wait for each other in several circles; needed: the order in which the code calls these groups"
+            yield unnamed(reason)
         return
-    clear = len(circle) == 1 or len(circle[0]) > len(circle[1])
-    for party in circle[1:] if clear and len(circle) > 1 else circle:
+    clear = len(parties) > 1 and len(parties[-1]) < len(parties[-2])
+    for party in parties[-1:] if clear else parties:
         for rank in party:
-            where = step(min((w for w in waits if w.rank == rank and w.absent), key=lambda w: w.order))
-            if clear and len(circle) > 1:
-                reason = f"entered {where} first, while {words.ranks(circle[0])} went into another group first, and each waits for the other"
-                yield Suspect(rank=rank, strength="likely", reason=reason, evidence=_circle_lines(circle, waits))
+            where = step(first_wait(wait for wait in waits if wait.rank == rank))
+            if clear:
+                reason = f"entered {where} first, while {words.ranks(parties[0])} went into another group first, and each waits for the other"
             else:
                 reason = f"waits in {where} for ranks that wait for it elsewhere; needed: the order in which the code calls these groups"
-                yield Suspect(rank=rank, strength="cannot-tell", reason=reason, evidence=_circle_lines(circle, waits))
+            yield Suspect(rank=rank, strength="likely" if clear else "cannot-tell", reason=reason, evidence=_circle_lines(parties, waits))
 
 
-def _circle_lines(circle: Sequence[tuple[int, ...]], waits: Sequence[Wait]) -> tuple[str, ...]:
-    first = {party: min((w for w in waits if w.rank == party[0] and w.absent), key=lambda w: w.order) for party in circle}
-    return tuple(f"{words.ranks(party)} in sequence {w.sequence} of {w.group}, waiting for {words.ranks(w.absent)}" for party, w in first.items())
+def _circle_lines(parties: Sequence[tuple[int, ...]], waits: Sequence[Wait]) -> tuple[str, ...]:
+    lines = []
+    for party in (*parties[: EVIDENCE_SHOWN - 1], *parties[EVIDENCE_SHOWN - 1 :][-1:]):
+        wait = first_wait(wait for wait in waits if wait.rank == party[0])
+        lines.append(f"{words.ranks(party)} in sequence {wait.sequence} of {wait.group}, waiting for {words.ranks(wait.absent)}")
+    return tuple(lines)
 
 
 def of_starts(groups: Sequence[Group]) -> Iterator[Suspect]:
@@ -183,20 +191,28 @@ def of_missing(dumps: RankDumps, waits: Sequence[Wait], groups: Sequence[Group],
     size = {(group.label, rank): most for group, most in sizes for rank in group.members}
     for wait in waits:
         most = MOST_MISSING * size.get((wait.group, wait.rank), 2)
-        for rank in wait.unseen if len(wait.unseen) <= most and not wait.absent else ():
+        for rank in wait.unseen if not wait.absent and (len(wait.unseen) == 1 or len(wait.unseen) < most) else ():
             blamed.setdefault(rank, []).append(wait)
-    for rank, found in sorted(blamed.items()):
-        first = min(found, key=lambda wait: wait.order)
-        waiting = {wait.rank for wait in found}
-        there = f"{words.ranks(waiting)} {words.verb(waiting, 'wait')} in {step(first)}, and every other member with a dump is there"
-        if rank in dumps.lost:
-            yield Suspect(rank=rank, strength="cannot-tell", reason=f"its dump cannot be read; {there}; needed: a readable dump of rank {rank}")
-        elif doubted:
-            reason = f"left no dump; {there}; but {words.ranks(doubted)} seem to wait for each other; needed: the dump of rank {rank}"
-            yield Suspect(rank=rank, strength="cannot-tell", reason=reason)
-        else:
-            evidence = (f"dumps of {words.ranks(dumps.ranks)}, none of rank {rank}",)
-            yield Suspect(rank=rank, strength="likely", reason=f"left no dump (dead, blocked, or still in teardown); {there}", evidence=evidence)
+    own = {wait.rank for wait in waits}
+    present = frozenset(dumps.ranks)
+    yield from (_unseen(rank, found, present, rank in dumps.lost, doubted) for rank, found in sorted(blamed.items()) if rank not in own)
+
+
+def _unseen(rank: int, found: Sequence[Wait], present: frozenset[int], lost: bool, doubted: Sequence[int]) -> Suspect:
+    """A rank that alone can be lacking, its dump being absent, unreadable, or silent about the group."""
+    first = min(found, key=lambda wait: wait.order)
+    waiting = {wait.rank for wait in found}
+    there = f"{words.ranks(waiting)} {words.verb(waiting, 'wait')} in {step(first)}, and every other member with a dump is there"
+    if rank in present:
+        reason = f"its dump does not tell how far it came in {first.group}; {there}; {NEEDS_FINISHED}"
+    elif lost:
+        reason = f"its dump cannot be read; {there}; needed: a readable dump of rank {rank}"
+    elif doubted:
+        reason = f"left no dump; {there}; but {words.ranks(doubted)} seem to wait for each other; needed: the dump of rank {rank}"
+    else:
+        evidence = (f"dumps of {words.ranks(present)}, none of rank {rank}",)
+        return Suspect(rank=rank, strength="likely", reason=f"left no dump (dead, blocked, or still in teardown); {there}", evidence=evidence)
+    return Suspect(rank=rank, strength="cannot-tell", reason=reason)
 
 
 def of_late(found: Sequence[Late]) -> Iterator[Suspect]:

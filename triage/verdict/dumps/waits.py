@@ -131,11 +131,13 @@ def _needs_everyone(group: Group, sequence: int, recordings: Mapping[int, Record
 def transfer_waits(opened: Mapping[Pair, Sequence[Transfer]], recordings: Sequence[Recording]) -> Iterator[Wait]:
     """Sends and receives that wait for the other side, paired in order: who has fewer open than its partner owes the rest."""
     present = {recording.rank for recording in recordings if not recording.cut}
+    begin = {recording.rank: recording.oldest for recording in recordings if recording.wrapped and not recording.only_active}
     for pair, found in sorted(opened.items()):
         _, kind, source, target = pair
         rank, other = (source, target) if kind == "send" else (target, source)
         owing = {other} if len(opened.get(opposite(pair), ())) < len(found) else set()
-        yield _transfer_wait(found[0], rank, owing & present, owing - present)
+        seen = owing & present if begin.get(other, 0) <= found[0].created else set()
+        yield _transfer_wait(found[0], rank, seen, owing - seen)
 
 
 def misfits(opened: Mapping[Pair, Sequence[Transfer]]) -> Iterator[tuple[Pair, Transfer, Transfer]]:
