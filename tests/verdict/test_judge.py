@@ -32,6 +32,7 @@ KNOWLEDGE = Knowledge(
         for c in (
             fault("illegal-memory-access", "instant", signature("illegal-memory-access/test", fatal=True, explains=("*",))),
             fault("cublas-fault", "instant", signature("cublas-fault/test", fatal=True)),
+            fault("device-assert", "instant", signature("device-assert/test", fatal=True, explains=("*", "cublas-fault/test"))),
             fault("collective-hang", "hang", signature("collective-hang/test", fatal=True)),
             fault("engine-stall", "hang", signature("engine-stall/test")),
             fault("engine-exception", "instant", signature("engine-exception/test", generic=True)),
@@ -75,6 +76,29 @@ def test_the_earliest_root_wins_however_loud_the_rest() -> None:
     assert verdict.fault_class == "illegal-memory-access"
     assert verdict.runner_up == "cublas-fault"
     assert "cublas-fault/test" in [e.rule for e in verdict.consequences]
+
+
+@pytest.mark.parametrize(
+    ("later", "rank", "process", "name"),
+    [
+        (2, 3, "Worker", "device-assert"),
+        (2, 3, "", "device-assert"),
+        (2, 4, "", "cublas-fault"),
+        (2, None, "EngineCore", "cublas-fault"),  # it may have heard of any of its workers
+        (2, None, "", "device-assert"),
+        (11, 3, "Worker", "cublas-fault"),
+    ],
+)
+def test_a_call_that_meets_a_sticky_error_seconds_before_it_is_named_is_its_echo(later: int, rank: int | None, process: str, name: str) -> None:
+    story = Story().served().root("cublas-fault", at=100, rank=3, process="Worker", pid=7)
+    assert classes(story.root("device-assert", at=100 + later, rank=rank, process=process, pid=9 if rank is None else 7).death()) == [name]
+
+
+def test_what_else_a_generic_rule_sees_in_an_echos_line_goes_with_it() -> None:
+    story = Story().served().root("cublas-fault", at=100)
+    story.root("engine-exception", place=story.events[-1].place, at=100).root("device-assert", at=103).death()
+    assert classes(story) == ["device-assert"]
+    assert classes(Story(clock=False).served().root("cublas-fault").root("device-assert").death()) == ["device-assert"]
 
 
 def test_without_a_clock_the_order_in_the_log_decides() -> None:

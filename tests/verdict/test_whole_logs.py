@@ -92,6 +92,47 @@ def test_a_sticky_fault_counts_also_where_a_destructor_met_it(tmp_path: Path) ->
     assert classes(tmp_path, life) == ["illegal-memory-access"]
 
 
+GEMM = "RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasGemmEx( handle, opa, opb, m, n, k)`"
+ILLEGAL = "CUDA error: an illegal memory access was encountered"
+
+
+def test_an_illegal_access_that_a_gemm_meets_first_is_one_in_its_chain_and_from_the_watchdog_of_its_rank(tmp_path: Path) -> None:
+    chain = f"{GEMM}\n\nDuring handling of the above exception, another exception occurred:\n\n{TRACEBACK}\ntorch.AcceleratorError: {ILLEGAL}"
+    assert classes(tmp_path, Life(3).serves().raises(5, chain, STEP).dies()) == ["illegal-memory-access"]
+    told = "ProcessGroupNCCL.cpp:1895] [PG ID 2 PG GUID 3 Rank 5] Process group watchdog thread terminated with exception:"
+    for rank, name in ((5, "illegal-memory-access"), (2, "cublas-fault")):
+        life = Life(3).serves().raises(5, GEMM, STEP)
+        life.raw(f"[rank{rank}]:[E1120 {life.at()[6:]}.118833021 {told.replace('Rank 5', f'Rank {rank}')} {ILLEGAL}").dies()
+        assert classes(tmp_path, life) == [name]
+
+
+def test_a_gemm_alone_stays_one_though_a_later_life_has_an_illegal_access(tmp_path: Path) -> None:
+    first, second = Life(3).serves().raises(5, GEMM, STEP).dies(), Life(4, pid=900).serves().raises(5, f"RuntimeError: {ILLEGAL}", STEP).dies()
+    assert [v.fault_class for v in triage.classify([log(tmp_path, first, second)]).verdicts] == ["cublas-fault", "illegal-memory-access"]
+
+
+@pytest.mark.parametrize(
+    ("frame", "error", "name"),
+    [
+        ("/opt/venv/transformers/tokenization_oak.py:201 get_spm", "TypeError: not a string", "model-load"),
+        ("/opt/venv/transformers/configuration_oak.py:182 __init__", "ValueError: `rope` must be a dictionary with two fields", "start-refused"),
+        ("/opt/venv/transformers/modeling_oak.py:182 __init__", "ValueError: `rope` must be a dictionary with two fields", "engine-exception"),
+    ],
+)
+def test_an_excerpts_frames_tell_a_vocabulary_and_a_configuration_from_the_rest(tmp_path: Path, frame: str, error: str, name: str) -> None:
+    place, function = frame.split()
+    path, line = place.rsplit(":", 1)
+    assert classes(tmp_path, f'{TRACEBACK}\n  File "{path}", line {line}, in {function}\n    self.check()\n{error}\n') == [name]
+
+
+def test_the_v0_engine_that_raised_died_before_its_server_shut_down_in_order(tmp_path: Path) -> None:
+    stamp = "ERROR 02-11 10:00:01 engine.py:139]"
+    lines = [f'{stamp}   File "/opt/venv/vllm/worker/model_runner.py", line 1700, in load', f"{stamp}     self.pipe.take()"]
+    ended = "INFO:     Shutting down\nINFO:     Application shutdown complete.\nINFO:     Finished server process [605]\n"
+    assert classes(tmp_path, "\n".join([*lines, f"{stamp} Exception: the pipe was shut", ended])) == ["engine-exception"]
+    assert classes(tmp_path, "\n".join([*lines, ended])) == ["external-stop"]
+
+
 def test_what_another_process_was_asked_to_inspect_is_the_root_and_not_its_askers_word(tmp_path: Path) -> None:
     command = "['/opt/venv/bin/python', '-m', 'vllm.model_executor.models.registry']"
     asked = f"{TRACEBACK}\nsubprocess.CalledProcessError: Command '{command}' returned non-zero exit status 1."

@@ -28,7 +28,9 @@ class Tag(NamedTuple):
 
 
 _PROCESS = r"\((?P<process>[A-Za-z][\w.\-]*)(?:\[rank=(?P<actor_rank>\d+)\])?(?: rank=(?P<worker_rank>\d+))? pid=(?P<pid>\d+)[^)]{0,60}\) ?"
-_LEVEL = r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL) (?:\d{4}-)?\d\d-\d\d \d\d:\d\d:\d\d(?:,\d{3})? (?:\[[^\]]{1,120}\]|[\w./]{1,80}:\d+\]) ?"
+_STAMP = r"(?:\d{4}-)?\d\d-\d\d \d\d:\d\d:\d\d(?:,\d{3})?"
+_PLACE = r"\[?[\w./]{1,80}:\d+\]"
+_LEVEL = rf"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL) +(?:{_STAMP} (?:\[[^\]]{{1,120}}\]|{_PLACE})|{_PLACE}) ?"
 _VLLM = re.compile(rf"(?:{_PROCESS})?(?:{_LEVEL})?")
 _SGLANG = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?P<parts>(?: [A-Z_]+\d+)*)\] ?")
 _TENSORRT = re.compile(
@@ -36,26 +38,46 @@ _TENSORRT = re.compile(
     r"\[(?P<level>[FEWIV])\] ?(?:\[[\w.]+\])?(?:\[(?:MPI_Rank|RANK) (?P<late_rank>\d+)\] ?)?"
 )
 _TP = re.compile(r"TP(\d+)")
+_RANK = re.compile(r"\[rank(\d+)\]:")
+_RANK_AHEAD = 80  # characters in which other writers' prefixes may stand before a rank
 
 
 def tag(text: str) -> Tag:
-    """Who speaks in `text` (a line without its envelope), as far as its prefix says."""
-    text = text.removeprefix("> ")  # somebody quotes a log
-    if text.startswith("[2"):
-        found = _SGLANG.match(text)
-        if found:
-            return Tag(found["parts"].strip(), None, _tensor_rank(found["parts"]), "", text[found.end() :])
-    trt = _TENSORRT.match(text) if "[TRT-LLM]" in text[:40] else None
-    if trt:
-        told = trt["rank"] or trt["late_rank"]
-        return Tag("", None, int(told) if told else None, trt["level"], text[trt.end() :])
+    """Who speaks in `text` (a line without its envelope), as far as its prefix says. A log may be quoted, indented, or in a frame."""
+    text = text.removeprefix("> ").removeprefix("│ ")
+    bare = text.lstrip(" ")
+    return _sglang(bare) or _tensorrt(bare) or _vllm(bare) or Tag(rank=_told_rank(text), message=text)
+
+
+def _sglang(text: str) -> Tag | None:
+    found = _SGLANG.match(text) if text.startswith("[2") else None
+    return Tag(found["parts"].strip(), None, _tensor_rank(found["parts"]), "", text[found.end() :]) if found else None
+
+
+def _tensorrt(text: str) -> Tag | None:
+    found = _TENSORRT.match(text) if "[TRT-LLM]" in text[:40] else None
+    if found is None:
+        return None
+    told = found["rank"] or found["late_rank"]
+    return Tag("", None, int(told) if told else None, found["level"], text[found.end() :])
+
+
+def _vllm(text: str) -> Tag | None:
     found = _VLLM.match(text)
     if found is None or not found.end():
-        return Tag(message=text)
+        return None
     rank = found["worker_rank"] or found["actor_rank"]
     pid = int(found["pid"]) if found["pid"] else None
     process = found["process"] or ""
-    return Tag(process, pid, int(rank) if rank else _tensor_rank(process), found["level"] or "", text[found.end() :])
+    message = text[found.end() :]
+    told = int(rank) if rank else _tensor_rank(process)
+    return Tag(process, pid, _told_rank(message) if told is None else told, found["level"] or "", message)
+
+
+def _told_rank(text: str) -> int | None:
+    """The rank in torch's own prefix, where something else stands before it."""
+    found = _RANK.search(text, 0, _RANK_AHEAD) if "[rank" in text[:_RANK_AHEAD] else None
+    return int(found[1]) if found else None
 
 
 def _tensor_rank(name: str) -> int | None:

@@ -10,12 +10,13 @@ from triage.knowledge.load import Knowledge
 from triage.knowledge.schema import Signature
 from triage.model import Event, Incident, Seconds
 from triage.verdict.conditions import holds
-from triage.verdict.context import Context
+from triage.verdict.context import CHAIN_BYTES, Context
 
 STATS_INTERVAL: Seconds = 10.0
 MILD = ("slow-start", "saturation", "client-error")  # classes that nothing follows from
 REPORT_BYTES = 2048  # an announcement and its `what():` are a few lines apart
 KERNEL_TOLERANCE: Seconds = 60.0
+NOTICED_LATE: Seconds = 10.0  # a device runs behind its process: another library may have met the error before it is named
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -107,17 +108,39 @@ def was_survived(candidate: Candidate, context: Context) -> bool:
 
 
 def _unexplained(candidates: Sequence[Candidate]) -> list[Candidate]:
-    return [c for c in candidates if not any(explains(other, c) for other in candidates if other is not c)]
+    """What nothing in the incident explains; whatever generic rules see in an explained line goes with it."""
+    explained = [c for c in candidates if any(explains(other, c) for other in candidates if other is not c)]
+    lines = {c.event.line for c in explained}
+    return [c for c in candidates if c not in explained and not (c.signature.generic and c.event.line in lines)]
 
 
 def explains(one: Candidate, other: Candidate) -> bool:
-    """Whether `one` says by its rule that it causes what `other` tells of, though that may stand before it: two logs have two clocks."""
+    """Whether `one` says by its rule that it causes what `other` tells of, though that may stand before it: clocks differ, devices lag."""
     named = {"*", other.event.fault, other.event.rule}
     if one.event.fault == other.event.fault or not named.intersection(one.signature.explains):
         return False
-    if "*" in one.signature.explains and one.signature.explains == other.signature.explains:
+    if "*" in one.signature.explains and "*" in other.signature.explains:
         return False
-    return "kernel" in one.signature.sources and _close(one.event, other.event)
+    return ("kernel" in one.signature.sources and _close(one.event, other.event)) or _noticed_late(one, other)
+
+
+def _noticed_late(one: Candidate, other: Candidate) -> bool:
+    """Whether `one` stays true for its process, and its rule names `other` beside the star: a call that meets it before it is named."""
+    named = {other.event.fault, other.event.rule}.intersection(one.signature.explains)
+    return "*" in one.signature.explains and bool(named) and _one_device(one.event, other.event) and _at_once(other.event, one.event)
+
+
+def _one_device(one: Event, other: Event) -> bool:
+    """Whether nothing tells the ranks or processes of two lines apart; a pid without a name is that of whoever wrote the log."""
+    if one.rank is not None and other.rank is not None:
+        return one.rank == other.rank
+    return not (one.process and other.process) or (one.process, one.pid) == (other.process, other.pid)
+
+
+def _at_once(first: Event, later: Event) -> bool:
+    if first.at is not None and later.at is not None:
+        return abs(later.at.earliest - first.at.latest) <= NOTICED_LATE
+    return first.place.source == later.place.source and 0 <= later.order - first.order <= CHAIN_BYTES
 
 
 def _close(one: Event, other: Event) -> bool:
