@@ -17,10 +17,11 @@ from click.testing import CliRunner
 from tests.lived import at, between, write
 from triage.cli.main import main
 from triage.history.metrics import metrics
-from triage.history.store import open_store
+from triage.history.store import Store, open_store
 
 PAGE = (Path(__file__).parent.parent / "docs" / "operations.md").read_text(encoding="utf-8")
 CRASH = at("2026-11-13T02:40:00"), at("2026-11-13T03:20:00")
+NOW = at("2026-11-29T00:00:00")
 METRIC = re.compile(r"triage_[a-z_]+")
 SAMPLE = re.compile(r'[a-z_]+(?:\{[a-z_]+="(?:[^"\\\n]|\\.)*"(?:,[a-z_]+="(?:[^"\\\n]|\\.)*")*\})? -?[0-9.e+]+')
 
@@ -117,7 +118,7 @@ def test_alerts_and_the_table_name_metrics_that_exist(written: str, tmp_path: Pa
     alerts = blocks("yaml")[1]
     told = set(METRIC.findall("\n".join(re.findall(r"expr: (.+)", alerts))))
     with open_store(tmp_path / "history.db", write=False) as store:
-        known = {metric.name for metric in metrics(store.db)}
+        known = {metric.name for metric in metrics(store.db, NOW)}
     assert told <= known
     assert set(re.findall(r"^\| `(triage_[a-z_]+)", PAGE, re.MULTILINE)) == known
     assert {name for name in known if f"\n{name}" in f"\n{written}"} == known
@@ -131,9 +132,24 @@ def test_totals_never_fall(tmp_path: Path) -> None:
         seen = []
         for end in hang[1:]:
             remember(store, *(write(tmp_path / name, between(name, hang[0], end)) for name in ("probe.log", "vllm.log")))
-            seen.append({labels["class"]: value for labels, value in metrics(store.db)[0].values})
+            seen.append({labels["class"]: value for labels, value in metrics(store.db, NOW)[0].values})
         assert [row[1] for row in incidents(store)] == ["collective-hang"]
     assert seen == [{"unclassified": 1.0}, {"unclassified": 1.0, "collective-hang": 1.0}]
+
+
+def ratio(store: Store, now: float) -> float:
+    return next(metric.values[0][1] for metric in metrics(store.db, now) if metric.name == "triage_log_coverage_ratio")
+
+
+def test_coverage_falls_when_the_logs_go_silent_and_is_whole_on_the_first_day(tmp_path: Path) -> None:
+    from tests.lived import remember
+
+    start, end = at("2026-11-12T00:00:00"), at("2026-11-13T00:00:00")
+    with open_store(tmp_path / "history.db") as store:
+        remember(store, write(tmp_path / "probe.log", between("probe.log", start, end)))
+        assert ratio(store, end + 300) == pytest.approx(1.0)
+        assert ratio(store, end + 86400) == pytest.approx(0.5, abs=0.01)
+        assert ratio(store, end + 30 * 86400) == 0.0
 
 
 def test_the_cronjob_lays_the_store_where_the_command_looks() -> None:

@@ -63,6 +63,21 @@ def hang(handler: BaseHTTPRequestHandler) -> None:
     handler.server.hang.wait(20)  # type: ignore[attr-defined]
 
 
+def drip(handler: BaseHTTPRequestHandler) -> None:
+    """Headers that come a byte at a time, so that no single read takes long."""
+    for byte in b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 20:
+        handler.wfile.write(bytes([byte]))
+        if handler.server.hang.wait(0.05):  # type: ignore[attr-defined]
+            return
+
+
+def half(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Length", "100")
+    handler.end_headers()
+    handler.wfile.write(b"half")
+
+
 def break_off(handler: BaseHTTPRequestHandler) -> None:
     handler.connection.shutdown(socket.SHUT_RDWR)
 
@@ -90,8 +105,12 @@ MODELS = answer(200, json.dumps({"data": [{"id": "larch"}]}).encode())
         ({"health": answer(200), "models": MODELS, "completions": hang}, True, 0, "timeout", "t"),
         ({"health": answer(200), "models": MODELS, "completions": answer(500)}, True, 500, "http", "e"),
         ({"health": answer(302)}, False, 302, "http", "."),
+        ({"health": drip}, False, 0, "timeout", "t"),
+        ({"health": half}, False, 200, "reset", "r"),
+        ({"health": answer(200), "models": MODELS, "completions": answer(429)}, True, 429, "http", "s"),
     ],
-    ids=["well", "dead engine", "failed", "gateway gave up", "silent", "broken off", "a token", "hang with good health", "failed token", "moved"],
+    ids=["well", "dead engine", "failed", "gateway gave up", "silent", "broken off", "a token", "hang with good health", "failed token", "moved",
+         "drips", "half an answer", "busy"],
 )
 def test_what_the_engine_does_is_what_the_line_says(replies: dict[str, Reply], generate: bool, status: int, kind: str, expected: str) -> None:
     with engine(**replies) as url:
@@ -137,6 +156,14 @@ def test_lines_appended_by_cron_are_known_as_a_probe_log(tmp_path: Path) -> None
     assert [(o["symbols"], o["target"]) for o in json.loads(result.stdout)] == [("rr", "http://gpu-a:8000")]
 
 
-@pytest.mark.parametrize("url", ["gpu-a:8000", "file:///etc/passwd", "http://"])
+def test_engines_below_one_proxy_are_two_targets() -> None:
+    with engine(health=answer(200), models=MODELS, completions=answer(200, b"{}")) as url:
+        attempts = [probe(f"{url}/{name}/health", generate=True, timeout=2) for name in "ab"]
+    assert [(a.ok, a.target) for a in attempts] == [(True, f"{url}/a"), (True, f"{url}/b")]
+
+
+@pytest.mark.parametrize(
+    "url", ["gpu-a:8000", "file:///etc/passwd", "http://", "http://gpu-a:port", "http://gpu-a:99999", "http://gpu-a:0", "http://gpu a", "http://[::1"]
+)
 def test_what_is_no_address_is_refused(url: str) -> None:
     assert CliRunner().invoke(main, ["probe", url]).exit_code == 2

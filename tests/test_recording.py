@@ -168,6 +168,17 @@ def test_probes_stamped_at_their_end_are_the_same_with_and_without_a_known_timeo
     assert store.db.execute("SELECT symbols FROM outages").fetchall() == [("tt",)]
 
 
+def test_a_probe_log_without_a_target_is_the_same_under_every_name(store: Store, tmp_path: Path) -> None:
+    probes = [line.replace(" http://gpu-a:8000/v1/completions", "") for line in between("probe.log", *CRASH)]
+    engine = write(tmp_path / "vllm.log", between("vllm.log", *CRASH))
+    remember(store, engine, write(tmp_path / "probe.log", probes), source="vllm")
+    before = incidents(store)
+    for name in ("probe.log", "copy.log", "copy.log.gz"):
+        assert remember(store, write(tmp_path / name, probes)) == []
+    assert incidents(store) == before
+    assert count(store, "outages") == len(before) == 1
+
+
 def test_coverage_is_the_union_of_what_was_seen(store: Store, tmp_path: Path) -> None:
     from triage.history.query import covered
 
@@ -177,6 +188,12 @@ def test_coverage_is_the_union_of_what_was_seen(store: Store, tmp_path: Path) ->
     seen = covered(store.db)
     assert [round((gap.end - gap.start) / 3600, 1) for gap in seen.gaps] == [2.9]
     assert all(gap.end - gap.start >= SHORTEST_GAP for gap in seen.gaps)
+
+
+def test_a_run_that_was_given_nothing_it_knows_is_not_a_whole_one(store: Store, tmp_path: Path) -> None:
+    remember(store, write(tmp_path / "probe.log", between("probe.log", *CRASH)))
+    remember(store, write(tmp_path / "vllm.log", ["Error response from daemon: No such container: vllm"]))
+    assert store.db.execute("SELECT complete FROM runs ORDER BY id").fetchall() == [(1,), (0,)]
 
 
 def test_a_run_that_fails_on_the_way_leaves_nothing(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

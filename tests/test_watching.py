@@ -59,6 +59,23 @@ def test_a_log_that_grows_and_rotates_gives_what_one_read_gives(tmp_path: Path, 
         assert len(incidents(store)) == 2
 
 
+def test_a_watcher_that_was_away_for_several_rotations_reads_them_all(tmp_path: Path) -> None:
+    log = tmp_path / "vllm.log"
+    lines = between("vllm.log", *SPAN)
+    with open_store(tmp_path / "history.db") as store:
+        append(log, lines[:20])
+        follow(store, str(log))
+        append(log, lines[20:40])
+        write(tmp_path / "vllm.log.3.gz", lines[:40], when=SPAN[0])
+        write(tmp_path / "vllm.log.2", lines[40:1200], when=SPAN[0])  # with the first of the two incidents
+        write(tmp_path / "vllm.log.1", lines[1200:1400], when=SPAN[0])
+        write(log, lines[1400:])
+        write(tmp_path / "vllm-other.log", between("vllm.log", at("2026-11-12T13:00:00"), at("2026-11-12T14:00:00")))
+        follow(store, str(log))
+        assert [row[1] for row in incidents(store)] == ["cublas-fault", "collective-hang"]
+        assert follow(store, str(log)) == 0
+
+
 def test_a_truncated_log_is_read_from_its_start_again(tmp_path: Path) -> None:
     log = tmp_path / "vllm.log"
     lines = between("vllm.log", *SPAN)
@@ -102,3 +119,22 @@ def test_new_lines_that_tell_nothing_are_passed_over(tmp_path: Path) -> None:
         append(log, between("vllm.log", *SPAN))
         assert follow(store, str(log)) >= 1
         assert incidents(store)
+
+
+def test_a_file_that_is_not_there_is_told_and_followed_when_it_comes(tmp_path: Path) -> None:
+    log = tmp_path / "vllm.log"
+    arguments = ["watch", str(log), "--once", "--store", str(tmp_path / "history.db")]
+    early = CliRunner().invoke(main, arguments)
+    assert (early.exit_code, early.stdout) == (0, "")
+    assert early.stderr == f"triage: {log}: there is no such file; it is followed as soon as it can be\n"
+    append(log, between("vllm.log", *SPAN))
+    late = CliRunner().invoke(main, arguments)
+    assert late.stderr == ""
+    assert len(late.stdout.splitlines()) == 6
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in ("-", str(tmp_path / "pipe")):
+        result = CliRunner().invoke(main, ["watch", path, "--once", "--store", str(tmp_path / "history.db")])
+        assert (result.exit_code, "only files can be followed" in result.stderr) == (2, True)

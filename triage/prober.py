@@ -13,6 +13,7 @@ import contextlib
 import http.client
 import socket
 import ssl
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -28,6 +29,8 @@ from triage.model import Seconds
 
 MOST_READ = 1 << 16
 PROMPT = "ping"
+GRACE: Seconds = 0.1  # for what a socket's own limit says, which is more
+BUSY = (429, 529)  # alive: whether it is well is not for the line to say
 ERRORS: tuple[tuple[type[BaseException], str, str], ...] = (
     (TimeoutError, "timeout", "timed out"),
     (http.client.RemoteDisconnected, "empty", "Empty reply from server"),  # a ConnectionResetError too, so it comes before that
@@ -61,7 +64,9 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
         told: dict[str, Any] = {"start": _iso(self.start), "end": _iso(self.end), "target": self.target, "check": self.check}
         if self.status:
             told["status"] = self.status
-        told |= {"ok": self.ok, "duration": round(self.end - self.start, 3)}
+        if self.status not in BUSY:
+            told["ok"] = self.ok
+        told["duration"] = round(self.end - self.start, 3)
         if self.kind:
             told |= {"error_kind": self.kind, "error": self.error}
         return orjson.dumps(told).decode()
@@ -72,22 +77,41 @@ def probe(url: str, *, generate: bool = False, model: str = "", timeout: Seconds
 
     Never raises for what the engine does. Raises ValueError where `url` is no http(s) address.
     """
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError(f"{url!r} is no address: write http://HOST:PORT")
-    root = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"  # a password in the address belongs in no log
-    health = root + (parts.path if parts.path not in ("", "/") else "/health")
+    root, health = _addresses(url)
     start = clock()
-    until = time.monotonic() + timeout
-    status, kind, error = _asked(health, None, until)
-    if generate and not kind and status == 200:
-        status, kind, error = _generated(root, model, until)
+    status, kind, error = _within(timeout, lambda until: _answered(health, root, model, until, generate=generate))
     return Attempt(
         start=start, end=max(start, clock()), target=root, check="generate" if generate else "health", status=status, kind=kind, error=error,
     )  # fmt: skip
 
 
+def _addresses(url: str) -> tuple[str, str]:
+    """The root of the engine, which may lie below a path of a proxy, and its health check. Raises ValueError where `url` is no address."""
+    parts = urlsplit(url)
+    strange = any(character.isspace() or not character.isprintable() for character in url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or strange or parts.port == 0:
+        raise ValueError(f"{url!r} is no address: write http://HOST:PORT")
+    path = parts.path if parts.path not in ("", "/") else "/health"
+    server = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"  # a password in the address belongs in no log
+    return server + path.rpartition("/")[0], server + path + (f"?{parts.query}" if parts.query else "")
+
+
 Answer = tuple[int, str, str]
+
+
+def _within(timeout: Seconds, ask: Callable[[Seconds], Answer]) -> Answer:
+    """What `ask` gives, or that the time is up: a socket's own limit is for each read and each address of a name, not for all of them."""
+    told: list[Answer] = []
+    until = time.monotonic() + timeout
+    asking = threading.Thread(target=lambda: told.append(ask(until)), daemon=True)
+    asking.start()
+    asking.join(timeout + GRACE)
+    return told[0] if told else (0, "timeout", "timed out")
+
+
+def _answered(health: str, root: str, model: str, until: Seconds, *, generate: bool) -> Answer:
+    answer = _asked(health, None, until)
+    return _generated(root, model, until) if generate and answer[0] == 200 and not answer[1] else answer
 
 
 def _generated(root: str, model: str, until: Seconds) -> Answer:
@@ -112,15 +136,26 @@ def _asked(url: str, data: bytes | None, until: Seconds, body: list[bytes] | Non
     request = urllib.request.Request(url, data, {"Content-Type": "application/json", "User-Agent": "triage-probe"})
     try:
         with _OPENER.open(request, timeout=max(0.001, until - time.monotonic())) as response:
+            length = 0
             while (left := until - time.monotonic()) > 0 and (got := response.read1(MOST_READ)):
                 if body is not None and sum(map(len, body)) < MOST_READ:
                     body.append(got)
-            return (response.status, "", "") if left > 0 else (response.status, "timeout", "timed out while reading the answer")
+                length += len(got)
+            return response.status, *_ended(left, length, response.headers.get("Content-Length"))
     except urllib.error.HTTPError as error:
         with error:
             return error.code, "http", f"HTTP {error.code}"
     except (OSError, http.client.HTTPException, ValueError) as error:
         return (0, *_in_words(error))
+
+
+def _ended(left: Seconds, length: int, announced: str | None) -> tuple[str, str]:
+    """What was wrong with an answer of `length` bytes: nothing, or that it took too long or was cut off."""
+    if left <= 0:
+        return "timeout", "timed out while reading the answer"
+    if announced is not None and announced.isdecimal() and length < int(announced):
+        return "reset", "server closed connection without a whole answer"
+    return "", ""
 
 
 def _in_words(error: Exception) -> tuple[str, str]:

@@ -96,7 +96,9 @@ def _verdicts(store: Store, known: Knowledge, region: Region, lives: list[Boot],
 
 
 def _outages(probes: dict[str, list[Probe]]) -> list[Outage]:
-    return [outage for own in probes.values() for outage in outages(own)]
+    """The outages of all series, each once: a log that names no target may have been read under several names."""
+    told = [outage for own in probes.values() for outage in outages(own)]
+    return list({(outage.target, outage.began.earliest, outage.symbols): outage for outage in told}.values())
 
 
 def _name(reading: Reading, source: str, origins: Origins) -> str:
@@ -175,7 +177,7 @@ def _usual(probes: Sequence[Probe]) -> Seconds:
 
 def _note_run(store: Store, evidence: Evidence, known: Knowledge, events: int, incidents: int) -> None:
     read = sum(r.info.bytes for r in evidence.readings)
-    complete = not any(p.lost for p in evidence.problems)
+    complete = all(r.is_known for r in evidence.readings) and not any(p.lost for p in evidence.problems)
     store.db.execute(
         "INSERT INTO runs (at, rules, sources, bytes, events, incidents, complete) VALUES (?, ?, ?, ?, ?, ?, ?)",
         (time.time(), known.version, len(evidence.readings), read, events, incidents, complete),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -14,6 +14,8 @@ from triage.knowledge.table import Rule, RuleTable
 from triage.model import Event
 from triage.parsers import kernel
 from triage.recording import derive
+
+NOT_MATCHED = ("step", "trouble")  # a step's words were not kept, and lines that only look like trouble are no evidence of the store
 
 
 class Changed(msgspec.Struct, frozen=True):
@@ -60,7 +62,7 @@ def _match_again(store: Store, table: RuleTable) -> None:
     rows = []
     for key, events in lines.items():
         source, segment, position, sorted_at = placed[region.rows[key]]
-        for event in _again(events[0], table):
+        for event in _again(events, table):
             place = region.places[key]
             judged = kernel.enriched(event, xids) if event.origin == "kernel" else event
             rows.append(row_of(msgspec.structs.replace(judged, place=place), source, segment, position, sorted_at))
@@ -69,22 +71,31 @@ def _match_again(store: Store, table: RuleTable) -> None:
     store.db.execute("DELETE FROM boots")
 
 
-def _again(line: Event, table: RuleTable) -> Iterator[Event]:
-    """The events of one line by the present rules; where a rule knows it as an echo, what looks like a fault in it is none."""
-    hits = {index for _, index in table.scanner.scan(line.text.encode())}
-    rules = sorted((table[index] for index in hits), key=lambda rule: not rule.is_echo)
+def _again(events: Sequence[Event], table: RuleTable) -> Iterator[Event]:
+    """The events of one line by the present rules, in the parser's order: echoes first, then as they end in the line.
+
+    Where a rule knows the line as an echo, what looks like a fault in it is none. Of a step's line only figures were kept: they stay.
+    """
+    line = max(events, key=lambda event: len(event.frames))
+    yield from (event for event in events if event.kind == "step" and event.rule in table.by_id)
+    hits = dict.fromkeys(index for _, index in table.scanner.scan(line.text.encode()))
+    rules = sorted((table[index] for index in hits if table[index].kind not in NOT_MATCHED), key=lambda rule: not rule.is_echo)
     matched = [(rule, found) for rule in rules if line.origin in rule.sources and (found := _evidence(table, rule, line.text))]
     echoed = any(rule.is_echo for rule, _ in matched)
-    for rule, (text, data) in _told(matched, echoed):
-        kept = {"invocation": line.data["invocation"]} if "invocation" in line.data else {}
-        yield msgspec.structs.replace(line, kind=rule.kind, rule=rule.id, role=rule.role, fault=rule.fault, text=text, data={**data, **kept})
+    before = {event.rule: event for event in events}
+    yield from (_event(before.get(rule.id, line), rule, found) for rule, found in matched if not (echoed and rule.is_fault))
 
 
 Found = tuple[str, dict[str, str]]
 
 
-def _told(matched: Iterable[tuple[Rule, Found]], echoed: bool) -> Iterator[tuple[Rule, Found]]:
-    return (pair for pair in matched if not (echoed and pair[0].is_fault))
+def _event(line: Event, rule: Rule, found: Found) -> Event:
+    text, data = found
+    kept = {"invocation": line.data["invocation"]} if "invocation" in line.data else {}
+    frames, follows = (line.frames, line.follows) if rule.is_root else ((), False)
+    return msgspec.structs.replace(
+        line, kind=rule.kind, rule=rule.id, role=rule.role, fault=rule.fault, text=text, data={**data, **kept}, frames=frames, follows=follows
+    )
 
 
 def _evidence(table: RuleTable, rule: Rule, text: str) -> Found | None:

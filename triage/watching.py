@@ -23,6 +23,7 @@ from triage.parsers.sorting import NothingToReadError
 from triage.pipeline import gather
 from triage.recording import Origin, record
 from triage.sources.opening import IDENTITY, Stream, head
+from triage.sources.rotation import rotations
 
 MOST = 8 << 20
 OVERLAP = 256 << 10
@@ -99,12 +100,17 @@ class Watcher:
         return Cut(path, path, base, data, then) if then != left else None
 
     def _rest(self, path: str, left: Followed) -> Cut | None:
-        """What the rotated file holds behind the place where it was left, if it can be found and there is any."""
-        for file in _rotations(path):
-            if _begins(head(file, IDENTITY), left):
-                data, base = _new_lines(file, left.offset, whole=True)
-                if data:
-                    return Cut(path, file, base, data, msgspec.structs.replace(left, offset=base + len(data)))
+        """What the rotated file holds behind the place where it was left, or the next one that was rotated after it, as far as they can be found."""
+        files = _rotations(path)
+        known = next((i for i, file in enumerate(files) if _begins(head(file, IDENTITY), left)), None)
+        if known is None:
+            return None
+        for file in reversed(files[: known + 1]):
+            first = head(file, IDENTITY)
+            at = left if file == files[known] else Followed(_digest(first), len(first), 0)
+            data, base = _new_lines(file, at.offset, whole=True)
+            if data:
+                return Cut(path, file, base, data, msgspec.structs.replace(at, offset=base + len(data)))
         return None
 
 
@@ -134,22 +140,14 @@ def _skip(stream: Stream, count: int) -> None:
 
 
 def _rotations(path: str) -> list[str]:
-    """The files beside `path` that may be what it was called before, newest first."""
-    folder, name = os.path.split(path)
-    stem = name.removesuffix(".log")
-    begins = (f"{name}.", f"{name}-", f"{stem}-", f"{stem}.")
+    """The files beside `path` that were called so before, newest first."""
+    folder = os.path.dirname(path)
     try:
-        entries = [entry.path for entry in os.scandir(folder or ".") if entry.name != name and entry.name.startswith(begins)]
+        beside = [entry.path for entry in os.scandir(folder) if entry.is_file()]
     except OSError:
         return []
-    return sorted(entries, key=_written_at, reverse=True)
-
-
-def _written_at(path: str) -> float:
-    try:
-        return os.stat(path).st_mtime
-    except OSError:
-        return 0.0
+    log = next(files for files in rotations(list(dict.fromkeys([*beside, path]))) if path in files)
+    return [file for file in reversed(log) if file != path]
 
 
 def _size(path: str) -> int:

@@ -72,6 +72,13 @@ def test_counts_say_what_time_nobody_saw(tmp_path: Path) -> None:
     assert ", 8.0 h not" in shown
 
 
+def test_counts_since_a_time_reach_up_to_now_and_those_of_no_time_are_none(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.time", lambda: at("2026-11-30T23:57:00"))
+    assert triage("counts", "--since", "2026-11-12").stdout.splitlines()[0].endswith(" 408.0 h seen, 48.0 h not")
+    assert " not\n" not in triage("counts").stdout
+    assert " -" not in triage("counts", "--since", "2026-11-20", "--until", "2026-11-10").stdout.splitlines()[0]
+
+
 def test_show_has_the_lines_and_what_was_said(store: Path) -> None:
     name = ids()[0][0]
     triage("history", "dismiss", name, "--reason", "a load test")
@@ -84,6 +91,15 @@ def test_show_has_the_lines_and_what_was_said(store: Path) -> None:
 def test_an_unknown_incident_is_refused_with_two(store: Path) -> None:
     result = triage("history", "show", "zzzz")
     assert (result.exit_code, "no incident 'zzzz'" in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("name", ["", "%", "_", "\\"])
+def test_what_is_no_id_names_no_incident(name: str, store: Path) -> None:
+    store_of_one = store.with_name("one.db")
+    with open_store(store_of_one) as kept:
+        remember(kept, write(store.with_name("vllm.log"), between("vllm.log", *CRASH)))
+    result = triage("history", "forget", name, "--store", str(store_of_one))
+    assert (result.exit_code, result.stderr) == (2, f"triage: no incident {name!r} in the history\n")
 
 
 def test_a_dismissal_takes_an_incident_out_of_the_count_until_it_is_undone(store: Path) -> None:

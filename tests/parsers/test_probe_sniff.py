@@ -88,3 +88,11 @@ def test_other_logs_are_not_taken_for_probes(name: str) -> None:
 @given(st.lists(st.text(max_size=300), max_size=30))
 def test_any_lines_are_looked_at_without_raising(lines: list[str]) -> None:
     assert looks_like_probe_log(lines) in (True, False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Error response from daemon: No such container: vllm", 'Error from server (NotFound): pods "vllm-0" not found', "-- No entries --"],
+)
+def test_why_there_is_no_log_is_no_probe(text: str) -> None:
+    assert not looks_like_probe_log([text])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -116,7 +117,7 @@ def _write_metrics(history: Store, prom: str | None) -> None:
     from triage.report.prometheus import write
 
     try:
-        write(Path(prom), metrics(history.db))
+        write(Path(prom), metrics(history.db, time.time()))
     except OSError as error:
         click.echo(f"triage: {prom}: metrics not written: {error.strerror or error}", err=True)
         raise SystemExit(PARTLY_READ) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import Any
 
@@ -38,6 +39,7 @@ def watch(paths: tuple[str, ...], interval: float, once: bool, source: str, kind
     from triage.watching import Watcher
 
     known = knowledge(rules)
+    _warn_of_missing(paths)
     try:
         with open_store(path_of(store)) as history:
             watcher = Watcher(history, known, paths, kind=kind, options=Options(tz=tz), source=source)
@@ -50,6 +52,16 @@ def watch(paths: tuple[str, ...], interval: float, once: bool, source: str, kind
     except StoreError as error:
         click.echo(f"triage: {error}", err=True)
         raise SystemExit(PARTLY_READ) from error
+
+
+def _warn_of_missing(paths: tuple[str, ...]) -> None:
+    """A word for each file that cannot be read now: it may be about to be made, or its name may be wrong. Refuses what is no file."""
+    for path in paths:
+        if path == "-" or (os.path.exists(path) and not os.path.isfile(path)):
+            raise click.UsageError(f"{path}: only files can be followed; what comes through a pipe is for `triage classify - --new`")
+        if not os.access(path, os.R_OK):
+            why = "cannot be read" if os.path.exists(path) else "there is no such file"
+            click.echo(f"triage: {path}: {why}; it is followed as soon as it can be", err=True)
 
 
 def _step(watcher: Any) -> bool:

@@ -33,10 +33,18 @@ def coverage(db: sqlite3.Connection, since: Seconds | None, until: Seconds | Non
         return Coverage()
     start = rows[0][0] if since is None else since
     end = max(row[1] for row in rows) if until is None else until
+    if end <= start:
+        return Coverage()
     seen = _merged((max(low, start), min(high, end)) for low, high in rows if high > start and low < end)
     edges = [(start, start), *seen, (end, end)]
     gaps = (Gap(before[1], after[0], "neither log nor probe") for before, after in pairwise(edges))
     return Coverage(start=start, end=end, gaps=tuple(gap for gap in gaps if gap.end - gap.start >= SHORTEST_GAP))
+
+
+def seen_until(db: sqlite3.Connection, now: Seconds) -> Seconds | None:
+    """Where a look at the time up to `now` ends: where the sources end, unless they have been silent for longer than an idle engine is."""
+    last: Seconds | None = db.execute('SELECT max("end") FROM coverage').fetchone()[0]
+    return now if last is not None and now - last > IDLE else last
 
 
 def _merged(stretches: Iterable[Stretch]) -> list[Stretch]:

@@ -6,8 +6,8 @@ import sqlite3
 
 import msgspec
 
-from triage.history.coverage import coverage
-from triage.model import UNCLASSIFIED
+from triage.history.coverage import coverage, seen_until
+from triage.model import UNCLASSIFIED, Seconds
 
 LOOKED_AT = 7 * 86400.0
 Labels = dict[str, str]
@@ -22,13 +22,14 @@ class Metric(msgspec.Struct, frozen=True):
     values: tuple[tuple[Labels, float], ...]
 
 
-def metrics(db: sqlite3.Connection) -> list[Metric]:
-    """All metrics; totals count an incident once for each class that it ever had, so they never fall."""
+def metrics(db: sqlite3.Connection, now: Seconds) -> list[Metric]:
+    """All metrics at `now`; totals count an incident once for each class that it ever had, so they never fall."""
     counted = db.execute("SELECT class, host, instance, count(*) FROM counted GROUP BY class, host, instance ORDER BY 1, 2, 3").fetchall()
     last = db.execute("SELECT class, max(sorted_at) FROM incidents WHERE fault GROUP BY class ORDER BY class").fetchall()
     run, good = db.execute("SELECT max(at), max(CASE WHEN complete THEN at END) FROM runs").fetchone()
-    end = db.execute('SELECT max("end") FROM coverage').fetchone()[0]
-    ratio = coverage(db, end - LOOKED_AT, end).ratio if end else None
+    end = seen_until(db, now)
+    first = db.execute("SELECT min(start) FROM coverage").fetchone()[0]
+    ratio = coverage(db, max(first, end - LOOKED_AT), end).ratio if end else None
     unclassified = sum(count for name, _, _, count in counted if name == UNCLASSIFIED)
     totals = tuple(({"class": c, "host": h, "instance": i}, float(n)) for c, h, i, n in counted)
     return [
@@ -38,6 +39,6 @@ def metrics(db: sqlite3.Connection) -> list[Metric]:
                tuple(({"class": c}, at) for c, at in last)),
         Metric("triage_last_run_timestamp_seconds", "When a run last recorded.", "gauge", (({}, run),) if run else ()),
         Metric("triage_last_success_timestamp_seconds", "When a run last could read all of its input.", "gauge", (({}, good),) if good else ()),
-        Metric("triage_log_coverage_ratio", "Part of the last seven days that a log or a probe covers.", "gauge",
+        Metric("triage_log_coverage_ratio", "Part of the last seven days of the history that a log or a probe covers.", "gauge",
                (({}, ratio),) if ratio is not None else ()),
     ]  # fmt: skip

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from triage.history.coverage import coverage
+from triage.history.coverage import coverage, seen_until
 from triage.model import Boot, Coverage, Family, Outage, Seconds, SourceInfo, Verdict
 
 DISMISSED = "SELECT action = 'dismiss' FROM labels WHERE incident = i.number AND action <> 'relabel' ORDER BY id DESC LIMIT 1"
@@ -63,8 +64,8 @@ def entry_of(db: sqlite3.Connection, name: str) -> list[Entry]:
     if number:
         rows = db.execute(f"{ENTRY} WHERE i.number = ?", number).fetchall()
     else:
-        begins = name.replace("\\", "").replace("%", "").replace("_", "") + "%"
-        rows = db.execute(f"{ENTRY} WHERE i.id LIKE ? ORDER BY i.sorted_at", (begins,)).fetchall()
+        begins = name if name.isalnum() else ""  # nothing (a shell variable that was never set), or a pattern, names no incident
+        rows = db.execute(f"{ENTRY} WHERE ? <> '' AND i.id LIKE ? || '%' ORDER BY i.sorted_at", (begins, begins)).fetchall()
     labels = _labels(db)
     return [_entry(row, labels) for row in rows]
 
@@ -105,7 +106,8 @@ def sources(db: sqlite3.Connection) -> list[SourceInfo]:
 
 
 def covered(db: sqlite3.Connection, *, since: Seconds | None = None, until: Seconds | None = None) -> Coverage:
-    return coverage(db, since, until)
+    """The time that was seen; where a beginning was asked for and no end, up to now."""
+    return coverage(db, since, until if until is not None or since is None else seen_until(db, time.time()))
 
 
 def _labels(db: sqlite3.Connection) -> dict[int, tuple[str, Family, bool]]:

@@ -13,13 +13,14 @@ from triage.parsers.probe.lines import csv_cells, csv_header
 LINES = 200
 _ENOUGH = 0.6
 
-# Lines that only an engine, its libraries or the kernel write. One of them is enough: probes do not talk like that.
+# Lines that only an engine, its libraries or the kernel write, or docker, kubectl and journalctl where there is no log. One of them is enough.
 _FOREIGN = re.compile(
     r"^(?:\x1b\[[\d;]*m)*(?:\(\w[\w.-]* (?:rank=\d+ )?pid=\d+|\[rank\d+\]|\[default\d+\]:)"
     r"|\b(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d \[?[\w./-]+:\d+\]"
     r"|^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?: (?:DP|PP|TP|EP|ATTN_CP|MOE_DP)\d+)+\]"
     r"|server_args=|\b(?:Decode|Prefill) batch\b|\bNCCL (?:INFO|WARN|ERROR|TRACE)\b|\[TRT-LLM\]|\[TensorRT-LLM\]"
     r"|ProcessGroupNCCL|Avg (?:prompt|generation) throughput|\bNVRM: |\bkernel: |^\[ *\d+\.\d{6}\] |\bvLLM (?:API server )?version\b|\"levelname\":"
+    r"|^(?:Error response from daemon: |Error from server \(|-- No entries --)"
 )
 _NEUTRAL = re.compile(
     r"\s|Traceback |During handling |The above exception |curl: \(|wget: |# |LAST SEEN|Resolving |Length: |Connecting to |HTTP request sent|"
