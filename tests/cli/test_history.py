@@ -219,6 +219,19 @@ def test_new_and_quiet_say_three_lines_once(tmp_path: Path) -> None:
     assert (second.exit_code, second.stdout, second.stderr) == (0, "", "")
 
 
+def test_what_a_filter_left_out_is_still_news(tmp_path: Path) -> None:
+    log = write(tmp_path / "vllm.log", between("vllm.log", *CRASH))
+    arguments = ["classify", log, "--new", "--quiet", "--store", str(tmp_path / "history.db")]
+    assert triage(*arguments, "--class", "triton-fault").stdout == ""
+    assert "cublas-fault" in triage(*arguments).stdout
+    assert triage(*arguments).stdout == ""
+
+
+def test_a_pipe_in_which_nothing_is_known_is_three_and_a_word(tmp_path: Path) -> None:
+    result = triage("classify", "-", "--new", "--quiet", "--store", str(tmp_path / "history.db"), data="Error response from daemon: no such thing\n")
+    assert (result.exit_code, "nothing in it that triage knows" in result.stderr) == (3, True), result.output
+
+
 def test_fail_on_looks_at_what_is_new_only(tmp_path: Path) -> None:
     log = write(tmp_path / "vllm.log", between("vllm.log", *CRASH))
     arguments = ["classify", log, "--new", "--quiet", "--fail-on", "cublas-fault", "--store", str(tmp_path / "history.db")]

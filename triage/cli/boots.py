@@ -66,7 +66,7 @@ def capture(paths: tuple[str, ...], store: str | None, source: str, environ: Any
         warn(kept["read"], quiet=quiet)
         return kept["read"]
 
-    recorded(evidence, known, lambda _news, _findings: None, store=store, wait=wait, source=source, new=True, telling=False)
+    recorded(evidence, known, lambda _news, _findings: (), store=store, wait=wait, source=source, new=True)
     said = _captured(store, facts, started)
     if not quiet:
         emit(said, None)

@@ -101,7 +101,7 @@ def _recorded(paths: tuple[str, ...], known: Knowledge, show: Any, rendered: Any
         warn(kept["read"], quiet=given["quiet"])
         return kept["read"]
 
-    def tell(news: Any, findings: Any) -> None:
+    def tell(news: Any, findings: Any) -> Any:
         told = [entry for entry in news if not only or entry.fault_class in only]
         kept["verdicts"] = tuple(entry.verdict for entry in told) if new else _only(findings, only).verdicts
         if not new:
@@ -111,6 +111,7 @@ def _recorded(paths: tuple[str, ...], known: Knowledge, show: Any, rendered: Any
         elif told or not given["quiet"]:
             bare = _of_run(kept["read"], known.version)
             emit(rendered(msgspec.structs.replace(bare, verdicts=kept["verdicts"])), output)
+        return told
 
     recorded(evidence, known, tell, new=new, since_event=given["since_event"], **options)
     return kept["verdicts"], kept["read"]

@@ -67,19 +67,18 @@ def opened(store: str | None, *, write: bool = False) -> Iterator[Store]:
 def recorded(
     evidence: Callable[[], Evidence],
     known: Any,
-    show: Callable[[Sequence[Entry], Findings | None], None],
+    show: Callable[[Sequence[Entry], Findings | None], Sequence[Entry]],
     *,
     store: str | None,
     wait: float,
     source: str,
     new: bool,
     prom: str | None = None,
-    telling: bool = True,
     since_event: str = "onset",
 ) -> None:
     """Read, record and show under the store's lock; `show` gets what no run has told yet, and with `new` off the findings of this run.
 
-    What was shown counts as told, except with `telling` off.
+    What `show` gives back counts as told.
 
     Exits with 0 and a word where another run keeps the lock, with 3 where the store cannot be used.
     """
@@ -96,10 +95,10 @@ def recorded(
             gathered = evidence()
             record(history, gathered, known, source=source, since_event=since_event)
             news = untold(history.db)
-            show(news, None if new else judged(gathered, known, since_event=since_event))
-            if new and telling:
+            told = show(news, None if new else judged(gathered, known, since_event=since_event))
+            if new:
                 with history.transaction() as db:
-                    mark_told(db, news)
+                    mark_told(db, told)
             _write_metrics(history, prom)
     except BusyError as error:
         click.echo(f"triage: {error}", err=True)

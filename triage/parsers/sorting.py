@@ -49,11 +49,12 @@ def _kind_of(source: Source) -> Kind | None:
 def known_ones(readings: Sequence[Reading], named: Sequence[str]) -> tuple[list[Reading], list[Problem]]:
     """The readings in which something was understood or that were asked for by name, and a word for each in which nothing was.
 
-    A log that was named and could be read is an answer, if an empty one; what a folder happens to hold is none.
+    A log that was named and could be read is an answer, if an empty one; what a folder happens to hold is none. What somebody piped in
+    was meant to be understood: cron would never learn that it is an error message of the program before the pipe.
     """
     kept = [r for r in readings if r.is_known or _is_asked_for(r, named)]
     strange = [r for r in readings if not r.is_known and not _is_lost(r) and r.info.bytes]
-    return kept, [Problem(r.info.name, "nothing in it that triage knows", lost=False) for r in strange]
+    return kept, [Problem(r.info.name, "nothing in it that triage knows", lost=STDIN in r.info.files) for r in strange]
 
 
 def _is_asked_for(reading: Reading, named: Sequence[str]) -> bool:

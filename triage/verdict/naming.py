@@ -111,12 +111,12 @@ def _unanswered(incident: Incident, mild: Causes, context: Context) -> str:
 
 
 def _only_slow(incident: Incident) -> bool:
-    """Whether probes timed out while the same boot went on and its log shows tokens made in or after the outage."""
+    """Whether probes timed out while the log shows tokens made: during the outage, since what came later may be another life in a gap of the log."""
     outage = incident.outage
     if outage is None or outage.first != "t" or outage.ended is None or incident.boot is None:
         return False
     times = [e.at for e in incident.boot.events if e.kind == "progress" and e.at]
-    return any(outage.began.earliest <= at.latest for at in times)
+    return any(outage.began.earliest <= at.latest and at.earliest <= outage.ended.latest for at in times)
 
 
 def _mild_class(mild: Causes, context: Context) -> str | None:
