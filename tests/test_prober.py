@@ -92,6 +92,20 @@ def symbol(line: str) -> str:
 MODELS = answer(200, json.dumps({"data": [{"id": "larch"}]}).encode())
 
 
+def locked(handler: BaseHTTPRequestHandler) -> None:
+    """Answers only who brings the key."""
+    answer(200 if handler.headers["Authorization"] == "Bearer k3y" else 401)(handler)
+
+
+def test_a_key_is_sent_and_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRIAGE_PROBE_API_KEY", "k3y")
+    with engine(health=answer(200), completions=locked) as url:
+        line = CliRunner().invoke(main, ["probe", url, "--generate", "--model", "m"]).stdout
+        without = CliRunner().invoke(main, ["probe", url, "--generate", "--model", "m", "--api-key", ""]).stdout
+    assert json.loads(line)["ok"] and "k3y" not in line
+    assert json.loads(without)["status"] == 401
+
+
 @pytest.mark.parametrize(
     ("replies", "generate", "status", "kind", "expected"),
     [

@@ -19,6 +19,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -72,14 +73,18 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
         return orjson.dumps(told).decode()
 
 
-def probe(url: str, *, generate: bool = False, model: str = "", timeout: Seconds = 10.0, clock: Callable[[], Seconds] = time.time) -> Attempt:
+def probe(
+    url: str, *, generate: bool = False, model: str = "", key: str = "", timeout: Seconds = 10.0, clock: Callable[[], Seconds] = time.time
+) -> Attempt:
     """Ask the engine at `url` (its root, or the address of its health check). `timeout` is for the whole attempt, in seconds.
+
+    `key`: what the engine was started with as `--api-key`; it is sent and never written.
 
     Never raises for what the engine does. Raises ValueError where `url` is no http(s) address.
     """
     root, health = _addresses(url)
     start = clock()
-    status, kind, error = _within(timeout, lambda until: _answered(health, root, model, until, generate=generate))
+    status, kind, error = _within(timeout, lambda until: _answered(partial(_asked, until=until, key=key), health, root, model, generate=generate))
     return Attempt(
         start=start, end=max(start, clock()), target=root, check="generate" if generate else "health", status=status, kind=kind, error=error,
     )  # fmt: skip
@@ -109,20 +114,20 @@ def _within(timeout: Seconds, ask: Callable[[Seconds], Answer]) -> Answer:
     return told[0] if told else (0, "timeout", "timed out")
 
 
-def _answered(health: str, root: str, model: str, until: Seconds, *, generate: bool) -> Answer:
-    answer = _asked(health, None, until)
-    return _generated(root, model, until) if generate and answer[0] == 200 and not answer[1] else answer
+def _answered(asked: Callable[..., Answer], health: str, root: str, model: str, *, generate: bool) -> Answer:
+    answer = asked(health)
+    return _generated(asked, root, model) if generate and answer[0] == 200 and not answer[1] else answer
 
 
-def _generated(root: str, model: str, until: Seconds) -> Answer:
+def _generated(asked: Callable[..., Answer], root: str, model: str) -> Answer:
     if not model:
         body: list[bytes] = []
-        answer = _asked(f"{root}/v1/models", None, until, body)
+        answer = asked(f"{root}/v1/models", body=body)
         if answer[0] != 200 or answer[1]:
             return answer
         model = _first_model(b"".join(body))
     wanted = {"model": model, "prompt": PROMPT, "max_tokens": 1, "temperature": 0}
-    return _asked(f"{root}/v1/completions", orjson.dumps(wanted), until)
+    return asked(f"{root}/v1/completions", orjson.dumps(wanted))
 
 
 def _first_model(body: bytes) -> str:
@@ -131,9 +136,11 @@ def _first_model(body: bytes) -> str:
     return ""
 
 
-def _asked(url: str, data: bytes | None, until: Seconds, body: list[bytes] | None = None) -> Answer:
+def _asked(url: str, data: bytes | None = None, *, until: Seconds, key: str, body: list[bytes] | None = None) -> Answer:
     """Status, kind of error and its words for one request; redirects are not followed and no proxy is asked."""
     request = urllib.request.Request(url, data, {"Content-Type": "application/json", "User-Agent": "triage-probe"})
+    if key:
+        request.add_header("Authorization", f"Bearer {key}")
     try:
         with _OPENER.open(request, timeout=max(0.001, until - time.monotonic())) as response:
             length = 0
