@@ -39,4 +39,4 @@ def counts(since: float | None, until: float | None, by: str | None, form: str, 
         emit(document.as_json(found, by or ""), None)
     else:
         style = "github" if form == "markdown" else "simple"
-        emit(table.text_table(found, by or "", style=style, heading=heading(found)), None)
+        emit(table.text_table(found, by or "", style=style, heading=heading(found), more="triage history show ID"), None)

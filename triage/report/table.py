@@ -24,13 +24,13 @@ GAPS_SHOWN = 5
 WIDEST_NOTE = 120
 
 
-def text_table(findings: Findings, by: str = "", *, style: str = "simple", heading: str = "") -> str:
+def text_table(findings: Findings, by: str = "", *, style: str = "simple", heading: str = "", more: str = "triage explain ID PATH") -> str:
     """The whole answer as text; `style` is a tabulate format (`simple` for terminals, `github` for Markdown).
 
-    `heading` stands in place of the line that says what was read.
+    `heading` stands in place of the line that says what was read; `more` is the command that tells all of one incident.
     """
     parts = [_wrapped(heading or headline(findings), style), "", _table(rows(findings, by), by, style)]
-    below = list(notes(findings))
+    below = list(notes(findings, more))
     if below:
         bullet = "- " if style == "github" else ""
         parts += ["", *(_wrapped(bullet + note, style) for note in below)]
@@ -77,8 +77,8 @@ def _seen(row: Row) -> str:
     return f"{words.day(row.first_seen)} .. {words.day(row.last_seen)}"
 
 
-def notes(findings: Findings) -> Iterable[str]:
-    """What the reader must know, one sentence each: outages, definition, conflicts, gaps, problems, assumptions."""
+def notes(findings: Findings, more: str) -> Iterable[str]:
+    """What the reader must know, one sentence each: outages, definition, conflicts, gaps, problems, assumptions, and where `more` is told."""
     sentence = outage_sentence(findings)
     if sentence:
         yield sentence
@@ -95,7 +95,7 @@ def notes(findings: Findings) -> Iterable[str]:
     yield from _capped([f"{words.clean(p.file)}: {words.clean(p.what)}" for p in problems], "problem")
     yield from _capped([f"clock: {a}" for a in findings.assumptions], "clock assumption")
     if findings.verdicts:
-        yield f"ids: {' '.join(v.incident.id for v in findings.verdicts[:4])}{' ...' if len(findings.verdicts) > 4 else ''} (triage explain ID PATH)"
+        yield f"ids: {' '.join(v.incident.id for v in findings.verdicts[:4])}{' ...' if len(findings.verdicts) > 4 else ''} ({more})"
 
 
 def _uncollected(findings: Findings) -> Iterable[str]:
