@@ -55,4 +55,6 @@ def _dump(verdict: Verdict) -> str:
 
 
 def _silent(verdict: Verdict) -> str:
+    if not verdict.incident.events:
+        return "no log of its engine was read, so nothing says why"
     return verdict.missing[0] if verdict.missing else "no line says why"
