@@ -111,6 +111,30 @@ LOGS = {
         "segfault",
     ),
     "a cleanup that names a hardware fault": (f"kernel: {XID}45, pid=18, Ch 00000001 caused by previous Xid 149\n" * 3, "gpu-hardware", "Xid 149"),
+    "a context that could not be left after an application's fault": (
+        (f"[ 7386.259769] {XID}13, pid=4417, name=python3, Graphics SM Warp Exception on (GPC 0, TPC 1, SM 0): Out Of Range Address\n"
+        f"[ 7391.118833] {XID}109, pid=4417, name=python3, Ch 00000008, errorString CTX SWITCH TIMEOUT, Info 0x4c003\n"),
+        "illegal-memory-access",
+        ": 13, pid",
+    ),
+    "a context that could not be left": (
+        f"[ 7391.118833] {XID}109, pid=4417, name=python3, Ch 00000008, errorString CTX SWITCH TIMEOUT, Info 0x4c003\n",
+        "gpu-hardware",
+        ": 109, pid",
+    ),
+    # a cluster
+    "a coordinator that went away, in Ray's own words": (
+        ("(raylet, ip=10.0.0.9) [2026-02-25 13:04:14,805 C 157 212] (raylet) gcs_rpc_client.h:537:  Check failed: "
+        "reconnected Failed to connect to GCS within 60 seconds\n"),
+        "dependency-lost",
+        "GCS",
+    ),
+    "a rank that nobody lets connect": (
+        ("node7:525:535 [0] NCCL INFO Call to connect returned Connection refused, retrying\n"
+        "node7:525:535 [0] include/socket.h:390 NCCL WARN Connect to 10.0.0.9<21724> failed : Connection refused\n"),
+        "collective-error",
+        "failed : Connection refused",
+    ),
     "a driver and a library of two versions": (
         ("[ 7386.259769] NVRM: API mismatch: the client has the version 550.90.12, but\n"
         "               NVRM: this kernel module has the version 550.90.07.  Please\n"),

@@ -21,7 +21,7 @@ _DUMP_NAME = re.compile(r"trace_rank|comm_lib_trace|fr_trace|flight_recorder|dum
 _ENGINE = re.compile(
     r"\bpid=\d+\) |(?:INFO|WARNING|ERROR) \d\d-\d\d \d\d:\d\d:\d\d |\[TRT-LLM\]|\bNCCL (?:INFO|WARN|error)|server_args="
     r"|Traceback \(most recent|\b(?:slurmstepd|srun|mpirun|prterun|mpiexec)\b\S*: |\*\*\* (?:JOB|STEP) \d"
-    r"|(?:CUDA|HIP) (?:error|out of memory)|\b(?:Runtime|OutOfMemory)Error: "
+    r"|(?:CUDA|HIP) (?:[Ee]rror|out of memory)|\b(?:Runtime|OutOfMemory)Error: "
     r'|"(?:OOMKilled|ExitCode|FinishedAt)": |\bFile "[^"]{1,400}", line \d+|\bFatal Python error: '
     r"|^\s*[\w./+-]{1,80}: (?:fatal )?error: (?!.*(?i:refused|time(?:d |-)?out|connect|http))"
 )

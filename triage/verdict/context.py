@@ -117,6 +117,10 @@ class Context:
         lives_on = [e for e in self.events if e.kind in ("boot", "milestone", "ready", "progress") and " 0%" not in e.text]
         return not any(self._later(e, event) for e in lives_on)
 
+    def met_trouble(self) -> bool:
+        """Whether something failed, though no line says what: a consequence of it was logged, or the step that it came in."""
+        return any(e.role == "consequence" or e.kind == "step" for e in self.events)
+
     def left_with(self, event: Event) -> bool:
         """Whether an exception of this fault, this one or a later one, came up to where its process began: nobody caught it."""
         return any(e.role == "root" and e.fault == event.fault and not self._later(event, e) and _uncaught(e) for e in self.events)

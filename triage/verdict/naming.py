@@ -124,4 +124,6 @@ def _mild_class(mild: Causes, context: Context) -> str | None:
         return None
     if mild.root.fault == "saturation":  # a busy engine that answers everybody is a healthy one: nobody was kept waiting here
         return None
+    if mild.root.fault == "slow-start" and context.met_trouble():
+        return UNCLASSIFIED
     return mild.root.fault
