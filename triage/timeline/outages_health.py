@@ -7,7 +7,6 @@ without one. Where either is unknown, nothing is said.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -54,7 +53,5 @@ def _of_sglang(path: str, first: str) -> str:
 
 def _path(target: str) -> str:
     """The path of a target that is an address; empty for a name."""
-    try:
-        return urlsplit(target).path.rstrip("/") if target.startswith(("http://", "https://")) else ""
-    except ValueError:
-        return ""
+    scheme, _, rest = target.partition("://")
+    return "/" + rest.partition("/")[2].partition("?")[0].rstrip("/") if scheme in ("http", "https") and "/" in rest else ""
