@@ -6,13 +6,19 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from triage.model import Probe
-from triage.parsers.probe import Row, parse
+from triage.model import Place, Probe
+from triage.parsers.probe import Batch, Row, parse
+from triage.parsers.probe.bulk import Bulk
 from triage.parsers.probe.lines import LineReader
 
 START = datetime(2026, 11, 12, 23, 0, tzinfo=UTC)
 Written = Callable[[datetime, float], str]
+
+
+ODD = ["", "curl: (7) refused", "2026-11-12T24:10:00Z 200 0", "x\u2028y", "2026-11-13T03:00:00Z 000 7"]
 
 
 def iso(at: datetime) -> str:
@@ -94,3 +100,33 @@ def test_a_code_is_never_taken_for_a_duration(first: str, second: str, symbols: 
 def test_a_time_that_there_is_not_is_no_probe(text: str) -> None:
     log = parse([Row("2026-11-12T03:00:00Z 200 0"), Row(text), Row("2026-11-12T03:20:00Z 200 0")])
     assert (len(log.probes), log.unknown) == (len(parse([Row(text)]).probes) + 2, parse([Row(text)]).unknown)
+
+
+@given(
+    name=st.sampled_from(sorted(FORMATS)),
+    size=st.sampled_from([1, 7, 64]),
+    odd=st.dictionaries(st.integers(0, 399), st.sampled_from(ODD)),
+)
+def test_lines_by_the_dozen_mean_what_they_mean_one_by_one(name: str, size: int, odd: dict[int, str]) -> None:
+    lines = log_of(FORMATS[name])[:400]
+    for position, text in odd.items():
+        lines[position:position] = [text]
+    sizes = [len(line.encode()) + 1 for line in lines]
+    batches = [
+        Batch(lines[start : start + size], sizes[start : start + size], Place("p", "p", sum(sizes[:start]), start + 1))
+        for start in range(0, len(lines), size)
+    ]
+    rows = [row for batch in batches for row in batch.rows()]
+    assert [row.text for row in rows] == [line for line in lines if line.strip()]
+    together, alone = parse(batches), parse(rows)
+    assert (together.probes, together.unknown) == (alone.probes, alone.unknown)
+
+
+def test_most_lines_of_a_file_are_read_by_the_dozen(monkeypatch: pytest.MonkeyPatch) -> None:
+    by_itself: list[str] = []
+    known = Bulk.known
+    monkeypatch.setattr(Bulk, "known", lambda self, text: (by_itself.append(text), known(self, text))[1])
+    lines = [f"{START + timedelta(minutes=i):%Y-%m-%dT%H:%M:%SZ} 200 0.0{i % 89 + 10}" for i in range(6400)]
+    log = parse([Batch(lines[i : i + 64], [26] * 64, Place("p", "p", 26 * i, i + 1)) for i in range(0, 6400, 64)])
+    assert len(log.probes) == 6400
+    assert len(by_itself) < 640

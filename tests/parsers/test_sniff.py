@@ -7,7 +7,7 @@ import pytest
 from triage.parsers.sniff import sniff
 
 ENGINES = {
-    "a crash of the interpreter": 'Fatal Python error: Segmentation fault\n\nThread 0x00007f (most recent call first):\n  File "/opt/x.py", line 3 in step',
+    "a crash of the interpreter": 'Fatal Python error: Aborted\n\nThread 0x7f (most recent call first):\n  File "/opt/x.py", line 3 in step',
     "an indented traceback": '    File "/opt/x.py", line 3, in forward\n    error\n    timeout',
     "a compiler": "ninja: error: loading 'build.ninja': no such file\nFAILED: step",
 }

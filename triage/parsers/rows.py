@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 
 from triage.knowledge.schema import Probes
@@ -13,6 +13,7 @@ from triage.sources.origins import Unchanged
 from triage.sources.pieces import Piece, lines_of
 
 LINES_TRIED = 50
+BATCH = 64
 
 
 def read_probes(read: Iterator[Piece], name: str, options: Options, rules: Probes) -> tuple[tuple[Probe, ...], list[Problem]]:
@@ -26,9 +27,9 @@ def probe_log(read: Iterator[Piece], options: Options, rules: Probes) -> probe.P
     return probe.parse(_rows(read), format=options.probe_format, stamp=options.probe_stamp, tz=options.tz, year=options.year, rules=rules)
 
 
-def _rows(read: Iterator[Piece]) -> Iterator[probe.Row]:
+def _rows(read: Iterator[Piece]) -> Iterator[probe.Row | probe.Batch]:
     for piece in read:
-        yield from _bare_rows(piece) if _is_bare(piece) else _enveloped_rows(piece)
+        yield from _batches(piece) if _is_bare(piece) else _enveloped_rows(piece)
 
 
 def _is_bare(piece: Piece) -> bool:
@@ -37,19 +38,22 @@ def _is_bare(piece: Piece) -> bool:
     return isinstance(piece.origins, Unchanged) and not piece.overlap and not any(line.stream or line.host or line.unit for line in first)
 
 
-def _bare_rows(piece: Piece) -> Iterator[probe.Row]:
-    source, file, offset = piece.source, piece.file, piece.base
-    for number, (text, size) in enumerate(_texts(piece.data), piece.first_line):
-        if text and not text.isspace():
-            yield probe.Row(text, None, Place(source, file, offset, number))
-        offset += size
+def _batches(piece: Piece) -> Iterator[probe.Batch]:
+    texts, sizes = _texts(piece.data)
+    offset = piece.base
+    for start in range(0, len(texts), BATCH):
+        some = sizes[start : start + BATCH]
+        yield probe.Batch(texts[start : start + BATCH], some, Place(piece.source, piece.file, offset, piece.first_line + start))
+        offset += sum(some)
 
 
-def _texts(data: bytes) -> Iterable[tuple[str, int]]:
+def _texts(data: bytes) -> tuple[list[str], list[int]]:
     """The lines and how many bytes each takes with its newline. Nearly all logs are ASCII, of which a byte is a character."""
     if data.isascii() and b"\r" not in data:
-        return [(text, len(text) + 1) for text in data.decode("ascii").split("\n")]
-    return [(raw.decode("utf-8", "replace").rstrip("\r"), len(raw) + 1) for raw in data.split(b"\n")]
+        texts = data.decode("ascii").removesuffix("\n").split("\n")
+        return texts, [len(text) + 1 for text in texts]
+    lines = data.removesuffix(b"\n").split(b"\n")
+    return [line.decode("utf-8", "replace").rstrip("\r") for line in lines], [len(line) + 1 for line in lines]
 
 
 def _enveloped_rows(piece: Piece) -> Iterator[probe.Row]:

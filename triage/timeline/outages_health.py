@@ -53,5 +53,11 @@ def _of_sglang(path: str, first: str) -> str:
 
 def _path(target: str) -> str:
     """The path of a target that is an address; empty for a name."""
-    scheme, _, rest = target.partition("://")
-    return "/" + rest.partition("/")[2].partition("?")[0].rstrip("/") if scheme in ("http", "https") and "/" in rest else ""
+    if not target.startswith(("http://", "https://")):
+        return ""
+    from urllib.parse import urlsplit
+
+    try:
+        return urlsplit(target).path.rstrip("/")
+    except ValueError:
+        return ""

@@ -27,16 +27,16 @@ from triage.parsers.probe.assemble import Assembler
 from triage.parsers.probe.bulk import Bulk
 from triage.parsers.probe.dates import DateReader
 from triage.parsers.probe.lines import LineReader, Reader, UserFormat
-from triage.parsers.probe.records import ProbeLog, Row
+from triage.parsers.probe.records import Batch, ProbeLog, Row
 from triage.parsers.probe.settle import Stamped, settle
 from triage.parsers.probe.sniff import looks_like_probe_log
 from triage.parsers.probe.symbols import Symbols
 
-__all__ = ["ProbeLog", "Row", "looks_like_probe_log", "parse"]
+__all__ = ["Batch", "ProbeLog", "Row", "looks_like_probe_log", "parse"]
 
 
 def parse(
-    rows: Iterable[Row],
+    rows: Iterable[Row | Batch],
     *,
     format: str | None = None,  # noqa: A002 - the word of the option it serves
     stamp: Stamped = "start",

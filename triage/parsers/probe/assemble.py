@@ -8,9 +8,9 @@ from collections.abc import Iterable
 import msgspec
 
 from triage.model import How, Instant, Probe, Seconds
-from triage.parsers.probe.bulk import Bulk, Known
+from triage.parsers.probe.bulk import Bulk, Known, Shape, Times
 from triage.parsers.probe.lines import Reader, Said
-from triage.parsers.probe.records import Answer, Attempt, Row
+from triage.parsers.probe.records import Answer, Attempt, Batch, Row
 from triage.parsers.probe.settle import Stamped, reach
 from triage.parsers.probe.shapes import NothingSaidError, is_metric
 from triage.parsers.probe.symbols import GOOD, UNDECIDED, Symbols
@@ -47,24 +47,39 @@ class Assembler:
         self._open: Row | None = None
         self._waiting: list[tuple[Row, Answer, str]] = []
 
-    def add(self, rows: Iterable[Row]) -> None:
+    def add(self, rows: Iterable[Row | Batch]) -> None:
         """Take lines. Most are good probes of a shape that is known: for those as little as possible is done here."""
-        known, append, at_end = self._bulk.known, self.good.append, self._stamped == "end"
         for row in rows:
-            found = known(row.text)
-            if found is None or row.at is not None or (stamp := found[1][0]) is None:
-                self._take(row, found)
+            if isinstance(row, Row):
+                self._add_row(row)
+            elif (known := self._bulk.all_known(row.texts)) is not None:
+                self._add_good(*known)
+            else:
+                for each in row.rows():
+                    self._add_row(each)
+
+    def _add_row(self, row: Row) -> None:
+        found = self._bulk.known(row.text)
+        if found is None or row.at is not None or found[1][0] is None:
+            self._take(row, found)
+        else:
+            self._add_good(found[0], [found[1]])
+
+    def _add_good(self, shape: Shape, lines: Iterable[Times]) -> None:
+        """Take good probes of one shape, which have stamps."""
+        answer, symbol = shape.answer, shape.symbol
+        at_end = answer.at_end or self._stamped == "end"
+        for stamp, end, duration in lines:
+            if stamp is None:
                 continue
-            shape, (_, end, duration) = found
             if self._open is not None or self._waiting:
                 self._settle(stamp)
             self._before = stamp
-            answer = shape.answer
-            if end is None and duration and not (at_end or answer.at_end):
+            if end is None and duration and not at_end:
                 at = Instant(stamp, stamp + duration, "inner stamp")
             else:
-                at = reach(stamp, end, duration, at_end or answer.at_end, "inner stamp")
-            append(Probe(at=at, symbol=shape.symbol, target=answer.target, text=answer.evidence))
+                at = reach(stamp, end, duration, at_end, "inner stamp")
+            self.good.append(Probe(at=at, symbol=symbol, target=answer.target, text=answer.evidence))
 
     def finish(self) -> None:
         """Settle what is still open after the last line."""

@@ -8,7 +8,7 @@ next the last time.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -37,7 +37,7 @@ Times = tuple[Seconds | None, Seconds | None, Seconds | None]
 class Shape:
     """Lines that differ in dates and figures only, what they mean, and the shape that followed them last."""
 
-    __slots__ = ("answer", "end", "read", "stamp", "symbol", "then", "zoned")
+    __slots__ = ("answer", "end", "many", "read", "stamp", "symbol", "then", "zoned")
 
     def __init__(self, pattern: str, answer: Answer, symbol: str, zoned: bool, unit: Seconds, dates: dict[str, Spot]) -> None:
         self.answer = answer
@@ -46,6 +46,7 @@ class Shape:
         self.stamp = dates.get("stamp")
         self.end = dates.get("end")
         self.read = _reader(re.compile(pattern, re.DOTALL), self.stamp, self.end, unit)
+        self.many = _reader_of_many(re.compile(f"^({pattern})$", re.MULTILINE), self.stamp, self.end, unit)
         self.then = self
 
     def learn(self, dates: dict[str, Spot]) -> None:
@@ -82,6 +83,14 @@ class Bulk:
             times = other[1]
         self._last = shape
         return shape, times
+
+    def all_known(self, texts: Sequence[str]) -> tuple[Shape, list[Times]] | None:
+        """What lines say that are all of the shape that came last, and follows itself; else None."""
+        shape = self._last
+        if shape is None or shape.then is not shape or shape.stamp is None:
+            return None
+        times = shape.many(texts)
+        return None if times is None else (shape, times)
 
     def learn(self, text: str, stamp: Seconds | None, zoned: bool, answer: Answer, symbol: str) -> None:
         """Remember how a good probe's line looks. `stamp` is the date that was read from it, None where it has none."""
@@ -155,6 +164,28 @@ def _reader(pattern: re.Pattern[str], stamp: Spot | None, end: Spot | None, unit
         if figure:
             took = float(found[figure]) * unit
         return began, ended, took
+
+    return read
+
+
+def _reader_of_many(pattern: re.Pattern[str], stamp: Spot | None, end: Spot | None, unit: Seconds) -> Callable[[Sequence[str]], list[Times] | None]:
+    """The same for many lines at once, None where one of them is another.
+
+    The first group of `pattern` is the whole line, so that what `findall` gives has the groups of the shape under their own numbers.
+    """
+    find, groups = pattern.findall, {name: index - 1 for name, index in pattern.groupindex.items()}
+    first, last, figure = groups.get("stamp", 0), groups.get("end", 0), groups.get("duration", 0)
+
+    def read(texts: Sequence[str]) -> list[Times] | None:
+        found = find("\n".join(texts))
+        if len(found) != len(texts):
+            return None
+        began = stamp.read_all(found, first) if stamp is not None else [None] * len(found)
+        ended = end.read_all(found, last) if end is not None else [None] * len(found)
+        if began is None or ended is None:
+            return None
+        took = [float(said[figure]) * unit for said in found] if figure else [None] * len(found)
+        return list(zip(began, ended, took, strict=True))
 
     return read
 

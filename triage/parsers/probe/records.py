@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
 from triage.model import How, Instant, Place, Probe, Seconds
@@ -15,6 +17,22 @@ class Row(msgspec.Struct, frozen=True, gc=False):
     text: str
     at: Instant | None = None
     place: Place | None = None
+
+
+class Batch(msgspec.Struct, frozen=True, gc=False):
+    """Some lines of a file without envelopes, one after the other; `sizes` are their bytes with the newlines, `first` is where they begin."""
+
+    texts: list[str]
+    sizes: list[int]
+    first: Place
+
+    def rows(self) -> Iterator[Row]:
+        """Each line that is not blank by itself."""
+        offset = self.first.offset
+        for number, (text, size) in enumerate(zip(self.texts, self.sizes, strict=True), self.first.line):
+            if text and not text.isspace():
+                yield Row(text, None, Place(self.first.source, self.first.file, offset, number))
+            offset += size
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -19,6 +20,12 @@ _EARLIEST, _LATEST = datetime(1990, 1, 1, tzinfo=UTC).timestamp(), datetime(2200
 _MOST_DAYS = 4096
 
 
+class Found(Protocol):
+    """The groups of a match by their numbers: a match, or what `findall` gives of one whose first group is all of it."""
+
+    def __getitem__(self, group: int, /) -> str: ...
+
+
 class Spot(Protocol):
     """A date in a line. `pattern` has `groups` groups; `read` gives seconds since the epoch from them, None where they are no date it knows."""
 
@@ -27,7 +34,11 @@ class Spot(Protocol):
     pattern: str
     groups: int
 
-    def read(self, found: re.Match[str], first: int) -> Seconds | None: ...
+    def read(self, found: Found, first: int) -> Seconds | None: ...
+
+    def read_all(self, found: Sequence[Found], first: int) -> list[Seconds] | None:
+        """The same of many lines; None where one of them is no date it knows."""
+        ...
 
     def learn(self, other: Spot) -> None: ...
 
@@ -67,12 +78,21 @@ class DaySpot:
             return False
         return self.read(found, 1) == seconds
 
-    def read(self, found: re.Match[str], first: int) -> Seconds | None:
+    def read(self, found: Found, first: int) -> Seconds | None:
         try:
             whole = self.days[found[first]] + _CLOCKS[found[first + 1]]
         except KeyError:
             return None
         return float(whole) if self.groups == 2 else (1_000_000 * whole + int(found[first + 2].ljust(6, "0"))) / 1_000_000
+
+    def read_all(self, found: Sequence[Found], first: int) -> list[Seconds] | None:
+        if self.groups == 3:
+            return _all_of([self.read(groups, first) for groups in found])
+        days, clock = self.days, first + 1
+        try:
+            return [float(days[groups[first]] + _CLOCKS[groups[clock]]) for groups in found]
+        except KeyError:
+            return None
 
     def learn(self, other: Spot) -> None:
         if isinstance(other, DaySpot):
@@ -80,7 +100,7 @@ class DaySpot:
                 self.days.clear()
             self.days.update(other.days)
 
-    def _fraction(self, found: re.Match[str], first: int) -> float:
+    def _fraction(self, found: Found, first: int) -> float:
         return float(f"0.{found[first + 2]}") if self.groups == 3 else 0.0
 
 
@@ -95,14 +115,22 @@ class EpochSpot:
         self._is_fine = self._size > 1e6 or found[2] is not None
         self.pattern = f"([0-9]{{{len(found[1])}}}{r'[.][0-9]+' if found[2] else ''})"
 
-    def read(self, found: re.Match[str], first: int) -> Seconds | None:
+    def read(self, found: Found, first: int) -> Seconds | None:
         seconds = float(found[first]) / self._size
         if not _EARLIEST <= seconds < _LATEST:
             return None
         return datetime.fromtimestamp(seconds, UTC).timestamp() if self._is_fine else seconds
 
+    def read_all(self, found: Sequence[Found], first: int) -> list[Seconds] | None:
+        return _all_of([self.read(groups, first) for groups in found])
+
     def learn(self, other: Spot) -> None:
         """Nothing: every number says its own time."""
+
+
+def _all_of(seconds: list[Seconds | None]) -> list[Seconds] | None:
+    known = [each for each in seconds if each is not None]
+    return known if len(known) == len(seconds) else None
 
 
 def spot(text: str, start: int, end: int, seconds: Seconds) -> Spot | None:
