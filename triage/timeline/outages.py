@@ -7,7 +7,7 @@ followed by one. The first failing symbol tells the kind. `?` is no coverage: it
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from operator import attrgetter, lt
 
 from triage.model import Gap, Instant, Outage, Place, Probe, Seconds
@@ -162,23 +162,26 @@ def _places(failing: Iterable[Probe]) -> tuple[Place, ...]:
 
 def _interval(probes: Sequence[Probe]) -> Seconds:
     """The usual (middle) time from one probe's start to the next one's; 0 for fewer than two."""
-    starts = [probe.at.earliest for probe in probes]
+    return _usual([probe.at.earliest for probe in probes])
+
+
+def _usual(starts: Sequence[Seconds]) -> Seconds:
     between = sorted(after - before for before, after in pairwise(starts) if after > before)
     return between[len(between) // 2] if between else 0.0
 
 
 def _covered_spans(probes: Sequence[Probe], factor: float) -> Iterator[Span]:
-    made = [probe for probe in probes if probe.symbol != NO_COVERAGE]
+    made = [probe.at for probe in probes if probe.symbol != NO_COVERAGE]
     if not made:
         return
-    longest = factor * _interval(made)
-    start, end = made[0].at.earliest, made[0].at.latest
-    for probe in made:
-        if probe.at.earliest - end > longest:
-            yield start, end
-            start = probe.at.earliest
-        end = max(end, probe.at.latest)
-    yield start, end
+    starts = [at.earliest for at in made]
+    reached = list(accumulate((at.latest for at in made), max))
+    longest = factor * _usual(starts)
+    first = 0
+    for index in [index for index, (start, end) in enumerate(zip(starts[1:], reached, strict=False), 1) if start - end > longest]:
+        yield starts[first], reached[index - 1]
+        first = index
+    yield starts[first], reached[-1]
 
 
 def _with_edges(spans: list[Span], probes: Sequence[Probe], factor: float) -> list[Span]:
