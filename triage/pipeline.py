@@ -19,7 +19,6 @@ from triage.timeline.boots import boots
 from triage.timeline.coverage import coverage
 from triage.timeline.incidents import join
 from triage.timeline.outages import outages
-from triage.timeline.outages_health import with_health_notes
 from triage.verdict.best_lines import with_best_lines
 from triage.verdict.common_cause import mark_ids
 from triage.verdict.hints import hints
@@ -99,7 +98,7 @@ def judged(
         boots=tuple(lives),
         outages=tuple(failures),
         probes=sum(len(reading.probes) for reading in readings),
-        verdicts=tuple(with_best_lines(with_health_notes(judge.verdicts(incidents)), loud, known)),
+        verdicts=tuple(with_best_lines(judge.verdicts(incidents), loud, known)),
         coverage=coverage([reading.info for reading in readings], [p for reading in readings for p in reading.probes]),
         problems=evidence.problems,
         assumptions=tuple(dict.fromkeys(a for reading in readings for a in reading.assumptions)),

@@ -28,7 +28,6 @@ from triage.sources.paths import STDIN, is_regular
 from triage.timeline.boots import boots
 from triage.timeline.incidents import join
 from triage.timeline.outages import covered, outages
-from triage.timeline.outages_health import with_health_notes
 from triage.verdict.judge import Judge
 
 DUMPS_READ = "dumps were read"
@@ -92,7 +91,7 @@ def derive(store: Store, known: Knowledge, cut: Seconds = ALWAYS, *, since_event
 def _verdicts(store: Store, known: Knowledge, region: Region, lives: list[Boot], failures: list[Outage], since_event: str) -> list[Verdict]:
     kernel = [e for e in region.events if e.origin == "kernel"]
     judge = Judge(known, since=since_event, dumps_were_read=bool(store.meta(DUMPS_READ)))
-    return with_health_notes(judge.verdicts(join(lives, failures, region.dumps, kernel)))
+    return judge.verdicts(join(lives, failures, region.dumps, kernel))
 
 
 def _outages(probes: dict[str, list[Probe]]) -> list[Outage]:

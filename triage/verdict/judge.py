@@ -13,6 +13,7 @@ from triage.verdict import forks, instants
 from triage.verdict.causes import Causes, Judgement
 from triage.verdict.context import Context
 from triage.verdict.facts import facts
+from triage.verdict.health import health_hints
 from triage.verdict.loops import folded
 from triage.verdict.naming import fault_class, is_fault
 from triage.verdict.recorder import dump_state
@@ -73,7 +74,7 @@ class Judge:
             runner_up=causes.runner_up.fault if causes.runner_up else "",
             runner_up_lost=causes.lost,
             conflicts=against,
-            hints=_hints(causes),
+            hints=(*_recovered(causes), *health_hints(incident, hung=family == "hang")),
             missing=_missing(incident),
             confidence=_confidence(causes, answers, against),
             facts=facts(incident, causes.root, family),
@@ -111,7 +112,7 @@ def _disagreement(answers: Sequence[ForkAnswer]) -> tuple[str, ...]:
     return ("the forks disagree: " + "; ".join(f"{a.fork} says {a.answer}" for a in told),)
 
 
-def _hints(causes: Causes) -> tuple[str, ...]:
+def _recovered(causes: Causes) -> tuple[str, ...]:
     return tuple(f"recovered from, so not the cause: {e.text[:160]}" for e in causes.recovered[:3])
 
 

@@ -6,35 +6,23 @@ without one. Where either is unknown, nothing is said.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-import msgspec
-
-from triage.model import Incident, Verdict
+from triage.model import Incident
 
 ASK_NO_GPU = ("/health", "/ping", "/v1/models", "/version", "/load", "/metrics")
 MAKE_A_TOKEN = ("/health", "/health_generate")
 
 
-def with_health_notes(verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """The verdicts, each with a hint on what its probes could see, where that is known and matters."""
-    noted = []
-    for verdict in verdicts:
-        note = health_note(verdict.incident, hung=verdict.family == "hang")
-        noted.append(msgspec.structs.replace(verdict, hints=(*verdict.hints, note)) if note else verdict)
-    return noted
-
-
-def health_note(incident: Incident, *, hung: bool) -> str:
-    """One sentence on what the failing probes of an incident can and cannot tell; empty where nothing is known that matters."""
+def health_hints(incident: Incident, *, hung: bool) -> tuple[str, ...]:
+    """What the failing probes of an incident can and cannot tell, in a sentence; none where nothing is known that matters."""
     if incident.outage is None:
-        return ""
+        return ()
     path, first = _path(incident.outage.target), incident.outage.first
+    said = ""
     if incident.engine == "vllm" and path in ASK_NO_GPU:
-        return _of_vllm(path, first, hung)
+        said = _of_vllm(path, first, hung)
     if incident.engine == "sglang" and path in MAKE_A_TOKEN:
-        return _of_sglang(path, first)
-    return ""
+        said = _of_sglang(path, first)
+    return (said,) if said else ()
 
 
 def _of_vllm(path: str, first: str, hung: bool) -> str:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from triage.model import Incident, Instant, Outage, Verdict
-from triage.timeline.outages_health import health_note, with_health_notes
+from tests.lives import Life, log
+from triage.model import Incident, Instant, Outage
+from triage.pipeline import classify
+from triage.verdict.health import health_hints
 
 
 def incident(engine: str, target: str, symbols: str) -> Incident:
@@ -25,7 +29,8 @@ def incident(engine: str, target: str, symbols: str) -> Incident:
     ],
 )
 def test_what_is_known_is_said(engine: str, target: str, symbols: str, hung: bool, said: str) -> None:
-    assert said in health_note(incident(engine, target, symbols), hung=hung)
+    (hint,) = health_hints(incident(engine, target, symbols), hung=hung)
+    assert said in hint
 
 
 @pytest.mark.parametrize(
@@ -42,11 +47,13 @@ def test_what_is_known_is_said(engine: str, target: str, symbols: str, hung: boo
     ],
 )
 def test_where_engine_or_address_is_not_known_nothing_is_said(engine: str, target: str, symbols: str, hung: bool) -> None:
-    assert health_note(incident(engine, target, symbols), hung=hung) == ""
+    assert health_hints(incident(engine, target, symbols), hung=hung) == ()
 
 
-def test_the_note_is_a_hint_beside_those_that_are_there() -> None:
-    told = Verdict(incident=incident("vllm", "http://gpu1:8000/health", "rr"), fault_class="collective-hang", family="hang", fault=True, hints=("x",))
-    (noted,) = with_health_notes([told])
-    assert noted.hints[0] == "x"
-    assert noted.hints[1:] == (health_note(told.incident, hung=True),)
+def test_it_is_a_hint_of_the_verdict(tmp_path: Path) -> None:
+    life = Life(5.0).serves().raises(0, "RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasGemmEx(handle)`").dies()
+    probes = tmp_path / "probe.log"
+    lines = [f"2026-11-20T05:{minute:02}:00Z http://gpu1:8000/health {'000 28' if 4 <= minute < 7 else '200 0'}" for minute in range(10)]
+    probes.write_text("\n".join(lines))
+    (verdict,) = classify([log(tmp_path, life), str(probes)]).verdicts
+    assert any("whatever the engine does" in hint for hint in verdict.hints)
