@@ -218,7 +218,7 @@ class Dump(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def idle(self) -> bool:
         """Whether it shows nobody who waits and accuses nobody."""
-        return self.onset is None and all(suspect.strength == "cannot-tell" for suspect in self.suspects)
+        return not self.waiting and all(suspect.strength == "cannot-tell" for suspect in self.suspects)
 
 
 class ForkAnswer(msgspec.Struct, frozen=True):

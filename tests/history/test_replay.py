@@ -83,14 +83,14 @@ def test_cron_gives_the_history_of_one_whole_read_and_speaks_only_with_news(seed
     for now in runs:
         paths = disk.window(min(last - 10 * MINUTES, now - 15 * MINUTES), now)
         if now == killed:
-            kill_one(paths, store, chance)
+            told += kill_one(paths, store, chance)
             continue  # and `last` stays: the next run reaches back as far as this one did
         before = rows_of(store)
         result = CliRunner().invoke(main, ["classify", *paths, "--new", "--quiet", "--store", str(store)])
         assert result.exit_code == 0, result.output
         assert bool(result.stdout) == (rows_of(store) != before), "speaks when an incident is new or has another class, and only then"
         assert len(result.stdout.splitlines()) % 3 == 0
-        told += [line for line in result.stdout.splitlines() if line.startswith("2026-")]
+        told += titles(result.stdout)
         last = now
     with open_store(store) as cron, open_store(tmp_path / "whole.db") as once:
         remember(once, str(LOGS))
@@ -109,10 +109,15 @@ def rows_of(store: Path) -> list[tuple[str, str]]:
         return opened.db.execute("SELECT number, class FROM incidents WHERE fault ORDER BY number").fetchall()
 
 
-def kill_one(paths: list[str], store: Path, chance: random.Random) -> None:
-    """Start a run and kill it somewhere on its way."""
+def titles(printed: str) -> list[str]:
+    """The first lines of the incidents told of."""
+    return [line for line in printed.splitlines() if line.startswith("2026-")]
+
+
+def kill_one(paths: list[str], store: Path, chance: random.Random) -> list[str]:
+    """Start a run and kill it somewhere on its way; what it told until then."""
     command = [sys.executable, "-m", "triage", "classify", *paths, "--new", "--quiet", "--store", str(store)]
-    run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     time.sleep(chance.uniform(0.05, 0.6))
     os.kill(run.pid, signal.SIGKILL)
-    run.wait()
+    return titles(run.communicate()[0])

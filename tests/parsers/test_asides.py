@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from triage.knowledge.load import load
 from triage.knowledge.table import RuleTable
 from triage.model import Event
-from triage.parsers import pulse
+from triage.parsers import again, pulse
 from triage.parsers.engine import EngineParser
 from triage.sources.clock import Clock
 from triage.sources.find import Source
@@ -77,7 +77,8 @@ def test_around_an_outage_every_periodic_line_is_found_again(life: list[str], si
     span = NINE + 10 * start, NINE + 10 * (start + length)
     swept, full = (parsed(file, size)[1].asides.pulse.between(*span) for file in (plain, packed))
     assert told(swept) == told(full)
-    assert all(event.at and span[0] <= event.at.earliest < span[1] for event in swept)
+    moments = [event.at.earliest for event in swept if event.at]
+    assert all(span[0] <= moment < span[1] for moment in moments[1:-1]), "and of those outside the nearest on each side"
 
 
 def test_loud_lines_in_the_pieces_before_a_death_are_kept(folder: Path) -> None:
@@ -92,7 +93,7 @@ def test_most_pieces_of_a_healthy_log_are_not_looked_through(folder: Path, monke
     (folder / "vllm.log").write_bytes(log_of(life))
     parser = parsed(folder / "vllm.log", 2000)[1]
     assert len(parser.asides.pulse._beats) < 200
-    monkeypatch.setattr(pulse, "path_of", lambda name: name + ".gone")
+    monkeypatch.setattr(again, "path_of", lambda name: name + ".gone")
     assert len(parser.asides.pulse.between(NINE, NINE + 10000)) < 200  # the sample is all there is where the file is gone
 
 
@@ -112,3 +113,27 @@ def test_of_a_long_outage_both_ends_are_told_in_full(folder: Path) -> None:
     assert moments[:90] == [10.0 * n for n in range(90)]
     assert moments[-90:] == [10.0 * n for n in range(1910, 2000)]
     assert len(found) <= pulse.MOST_RECALLED + 1
+
+
+@settings(deadline=None, max_examples=60)
+@given(life=LIFE, size=st.sampled_from([400, 900, 2000]), start=st.integers(0, 9000), length=st.integers(0, 4000))
+def test_loud_lines_of_a_part_that_was_only_swept_are_found_again(life: list[str], size: int, start: int, length: int, folder: Path) -> None:
+    plain, packed = folder / "vllm.log", folder / "vllm.log.gz"
+    plain.write_bytes(log_of(life))
+    packed.write_bytes(gzip.compress(log_of(life)))
+    swept, full = (parsed(file, size)[1].asides.trouble.between(start, start + length) for file in (plain, packed))
+    assert {event.order for event in full} <= {event.order for event in swept}
+    assert all(start <= event.order <= start + length for event in swept)
+
+
+@settings(deadline=None, max_examples=40)
+@given(life=LIFE, size=st.sampled_from([400, 2000]))
+def test_a_log_with_colours_tells_what_one_without_them_does(life: list[str], size: int, folder: Path) -> None:
+    bare, coloured = folder / "vllm.log", folder / "vllm-colours.log"
+    bare.write_bytes(log_of(life))
+    coloured.write_bytes(b"".join(b"\x1b[1;36m" + line + b"\x1b[0m\n" for line in log_of(life).splitlines()))
+    span = NINE, NINE + 10 * len(life)
+    (first, plain), (second, noisy) = parsed(bare, size), parsed(coloured, size)
+    assert [(event.rule, event.text) for event in first] == [(event.rule, event.text) for event in second]
+    texts = [[event.text for event in parser.asides.pulse.between(*span)] for parser in (plain, noisy)]
+    assert texts[0] == texts[1]

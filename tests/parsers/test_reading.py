@@ -163,3 +163,11 @@ def test_a_pipe_with_a_name_is_read_once(tmp_path: Path) -> None:
     reader.start()
     reader.join(60)
     assert found == [1]
+
+
+@pytest.mark.parametrize("outer", ["", "2026-11-01T09:10:05.000000000Z ", "2026-11-01T09:10:05.000000000Z stderr F "])
+def test_a_fault_behind_the_fields_of_an_envelope_inside_another_is_found(outer: str, tmp_path: Path) -> None:
+    inner = f'<11>1 2026-11-01T09:10:05Z gpu7 vllm 7 - [x@1 text="engine"] {OOM}'
+    lines = [BANNER, *([f"{outer}{inner}\n"] * 3)]
+    events = reading(tmp_path / "vllm.log", "".join(lines)).events
+    assert len({event.place.offset for event in events if event.fault == "device-oom"}) == 3

@@ -175,9 +175,14 @@ def test_timeouts_with_tokens_in_the_log_and_no_new_boot_are_saturation() -> Non
 def test_tokens_made_only_after_an_outage_may_be_those_of_another_life_in_a_gap_of_the_log() -> None:
     story = Story().served()
     story.progress(at=100.0)
-    for at in range(400, 600, 10):
+    for at in range(240 + 620, 240 + 900, 10):
         story.progress(at=float(at))
     assert classes(story, outage("tt", 120, 240)) == ["unclassified"]
+
+
+def test_tokens_soon_after_an_outage_are_those_of_the_engine_that_did_not_answer() -> None:
+    story = Story().served().progress(at=100.0).progress(at=500.0)
+    assert classes(story, outage("tt", 120, 240)) == ["saturation"]
 
 
 def test_refused_probes_while_the_log_shows_tokens_are_not_explained_away() -> None:

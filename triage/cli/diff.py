@@ -114,6 +114,8 @@ def _stdin_of(folder: str) -> Iterator[None]:
     if not copy.exists():
         yield
         return
-    with copy.open(encoding="utf-8", errors="replace") as sys.stdin:
-        yield
-    sys.stdin = before
+    try:
+        with copy.open(encoding="utf-8", errors="replace") as sys.stdin:
+            yield
+    finally:
+        sys.stdin = before

@@ -101,8 +101,9 @@ def toml_files(folder: Path) -> list[Path]:
 
 
 def has_rules(folder: Path) -> bool:
-    """Whether any file in a folder is read as rules. Raises RuleError where there is no such folder."""
-    return any(shape_of(file.relative_to(folder)) for file in toml_files(folder))
+    """Whether any file in a folder is read as rules; fragments alone are none. Raises RuleError where there is no such folder."""
+    names = [file.relative_to(folder) for file in toml_files(folder)]
+    return any(shape_of(name) and name != Path(FRAGMENTS) for name in names)
 
 
 def shape_of(name: Path) -> type[Any] | None:

@@ -90,11 +90,11 @@ class RuleTable:
         return tuple(regex.compile(begin.encode()) for begin in self.knowledge.user_text.begins)
 
     def own_length(self, raw: bytes) -> int:
-        """How many bytes of a whole line, its envelope on, come before the words of a user; all of it where that cannot be told so soon.
+        """How many bytes of a whole line come before the words of a user; all of it where that cannot be told so soon.
 
-        Envelopes hold no such words, but for the fields of RFC 5424; and what carriage returns part are lines of their own.
+        What carriage returns part are lines of their own.
         """
-        if len(raw) > QUICK or raw.startswith(b"<") or b"\r" in raw:
+        if len(raw) > QUICK or b"\r" in raw:
             return len(raw)
         begins = [found for pattern in self._user_bytes if (found := pattern.search(raw))]
         return min(begins, key=lambda found: found.start()).end() if begins else len(raw)

@@ -2,8 +2,9 @@
 
 A busy log has hundreds of them in a megabyte, and what is needed are those around a fault, a turn in an engine's life, or an outage.
 So while nothing happens, the scanner reports only the first of each rule in a piece (`RuleTable.sweep`). The last such pieces are kept
-waiting: when something happens they are scanned again, in full. For an outage, which is known only when all is read, the part of the
-file around it is read again (`Pulse.between`). Where that cannot be done (a pipe, a compressed file), every piece is scanned in full.
+waiting: when something happens they are scanned again, in full. For what is asked when all is read (what came around an outage, what
+looked like trouble before it), parts of the file are read again (`again`). Where that cannot be done (a pipe, a compressed file), every
+piece is scanned in full.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from typing import NamedTuple
 from triage.knowledge.scanner import Hits
 from triage.knowledge.table import RuleTable
 from triage.model import Event, Place
+from triage.parsers.again import Again
 from triage.parsers.pulse import Pulse
 from triage.parsers.trouble import Trouble
 from triage.sources.clock import Clock
 from triage.sources.lines import Line
 from triage.sources.opening import is_plain
-from triage.sources.origins import Unchanged
 from triage.sources.pieces import Piece
 
 WAITING_BYTES = 2 << 20
@@ -52,8 +53,8 @@ class Asides:
         self._periodic = [rule.is_periodic for rule in table.rules]
         self._loud = [rule.is_trouble for rule in table.rules]
         self._stalls = frozenset(index for index, rule in enumerate(table.rules) if rule.kind == "stall")
-        self.pulse = Pulse(source, clock, of_beat, self._stalls, self._periodic_hits)
-        self.trouble = Trouble(clock, of_trouble)
+        self.pulse = Pulse(source, clock, of_beat, self._stalls, Again(source, clock, lambda piece: self._parted(self._all_hits(piece))[0]))
+        self.trouble = Trouble(clock, of_trouble, Again(source, clock, lambda piece: self._parted(self._all_hits(piece))[1]))
         self._waiting: list[Waiting] = []
         self._plain: dict[str, bool] = {}
         self._swept = False
@@ -91,7 +92,7 @@ class Asides:
 
     def _can_be_swept(self, piece: Piece) -> bool:
         """Whether a part of a source is not its last, and the piece is what a file holds, so that it can be read again."""
-        if piece.later is None or piece.lead or piece.is_open or piece.overlap or not isinstance(piece.origins, Unchanged):
+        if piece.later is None or piece.lead or piece.is_open or piece.overlap or not piece.origins.are_raw:
             return False
         if piece.file not in self._plain:
             self._plain[piece.file] = is_plain(piece.file)
@@ -134,6 +135,3 @@ class Asides:
 
     def _all_hits(self, piece: Piece) -> Hits:
         return self._table.scanner.scan(piece.data)
-
-    def _periodic_hits(self, piece: Piece) -> Hits:
-        return self._parted(self._all_hits(piece))[0]

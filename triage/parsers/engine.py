@@ -23,6 +23,7 @@ from triage.parsers.steps import step
 from triage.parsers.tags import Tag, tag
 from triage.parsers.traceback import Traceback, traceback_before
 from triage.sources.clock import Clock, carried
+from triage.sources.envelopes import LONGEST, opened
 from triage.sources.pieces import Line, Piece
 
 EVIDENCE_PER_RULE = 64
@@ -82,7 +83,7 @@ class EngineParser:
         told: set[tuple[int, int]] = set()
         echoes: set[int] = set()
         wanted = 0
-        for end, index in self._echoes_first(hits, begin + self.table.own_length(raw)):
+        for end, index in self._echoes_first(hits, begin + self._own_length(piece, raw)):
             rule = self.table[index]
             if seen[index] >= self._most[index]:
                 wanted += 1
@@ -102,6 +103,14 @@ class EngineParser:
                     yield event
         if echoes and not wanted:
             self._repeats.settle(said)
+
+    def _own_length(self, piece: Piece, raw: bytes) -> int:
+        """How many bytes of a line come before the words of a user. No envelope holds such words, whatever it looks like."""
+        own = self.table.own_length(raw)
+        if own == len(raw):
+            return own
+        envelope = opened(raw[:LONGEST].decode("latin-1"), piece.layout).length
+        return envelope + self.table.own_length(raw[envelope:])
 
     def _echoes_first(self, hits: Hits, own: int) -> Hits:
         """The hits up to where the words of a user begin; behind it only those of a step, of which nothing but figures is taken."""

@@ -11,10 +11,9 @@ from typing import NamedTuple
 
 from triage.knowledge.scanner import Hits
 from triage.model import Event, Instant, Place, Seconds
+from triage.parsers.again import Again, Stretch
 from triage.sources.clock import Clock
 from triage.sources.lines import Line, read_line
-from triage.sources.origins import Unchanged
-from triage.sources.paths import path_of
 from triage.sources.pieces import Piece
 
 MOST_KEPT = 8192
@@ -48,19 +47,10 @@ def beat(piece: Piece, end: int, rule: int, scanned: int) -> Beat:
     return Beat(scanned + begin, rule, piece.data[begin:stop], end - 1 - begin, piece.file, piece.base + begin, piece.layout)
 
 
-class Stretch(NamedTuple):
-    """A part of a file, from `offset` on, of which only the first periodic line is in the sample, and its place in the order of the source."""
-
-    order: int
-    offset: int
-    length: int
-    first: Beat
-
-
 class Pulse:
-    """A sample of one source's periodic lines that never grows beyond some thousands: when it is full, every second one goes.
+    """A sample of one source's periodic lines, some thousands and one of each part that can be read again: when it is full, every second one goes.
 
-    `stalls`: the rules whose lines show that nothing moves. `hits`: finds all periodic lines of a piece that is read again.
+    `stalls`: the rules whose lines show that nothing moves. `again`: the parts that were only swept.
     """
 
     def __init__(
@@ -69,19 +59,18 @@ class Pulse:
         clock: Clock,
         make: Callable[[Line, Place, int, int], Event | None],
         stalls: frozenset[int],
-        hits: Callable[[Piece], Hits],
+        again: Again,
     ) -> None:
         self._stalls = stalls
         self.source = source
         self.clock = clock
         self._make = make
-        self._hits = hits
+        self._again = again
         self._beats: list[Beat] = []
         self._stride = 1
         self._skip = 0  # how many hits go by before the next one that belongs to the sample
         self._owed = 0  # how many lines after the last telling one are still to come
         self._last: list[Beat] = []  # the last lines so far that were not given, where nothing telling came after them
-        self._stretches: list[Stretch] = []
         self._read_again: dict[Stretch, list[Beat]] = {}
 
     @property
@@ -138,24 +127,24 @@ class Pulse:
         """Takes the first periodic line of a piece into the sample, and remembers where to find the others."""
         if hits:
             self._beats.append(beat(piece, *hits[0], base))
-            self._stretches.append(Stretch(base, piece.base, len(piece.data), self._beats[-1]))
+            self._again.note(piece, base, self._beats[-1].order - base, self._beats[-1].raw)
 
     def event(self, of: Beat) -> Event | None:
         """The event of one periodic line; None where its rule does not match it after all."""
         return self._make(self._line(of), Place(self.source, of.file, of.offset), of.rule, of.order)
 
     def between(self, start: Seconds, end: Seconds) -> list[Event]:
-        """Events of the lines from `start` to `end` (seconds since the epoch), by their own stamps.
+        """Events of the lines from `start` to `end` (seconds since the epoch), by their own stamps, and of the nearest one on each side.
 
         All of them near both ends, where the file can be read again, else those of the sample; some in between.
         """
         beats = self._around(self._beats, start, end, 1)
         first, stop = (beats[0].order if beats else 0), (beats[-1].order if beats else 0)
-        again = [stretch for stretch in self._stretches if first - stretch.length < stretch.order <= stop]
+        again = self._again.within(first, stop) if beats else []
         if len(again) > 2 * READ_AGAIN:
             again = again[:READ_AGAIN] + again[-READ_AGAIN:]
         dense = {(of.order, of.rule): of for of in (*beats, *(of for stretch in again for of in self._all_of(stretch)))}
-        wanted = self._around([dense[place] for place in sorted(dense)], start, end, 0)
+        wanted = self._around([dense[place] for place in sorted(dense)], start, end, 1)
         return [event for of in _thinned(wanted) if (event := self.event(of)) is not None]
 
     def _around(self, beats: list[Beat], start: Seconds, end: Seconds, margin: int) -> list[Beat]:
@@ -167,8 +156,8 @@ class Pulse:
         if stretch not in self._read_again:
             if len(self._read_again) >= 2 * READ_AGAIN:
                 self._read_again.pop(next(iter(self._read_again)))
-            piece = _read(stretch, self.source, self.clock)
-            self._read_again[stretch] = [] if piece is None else [beat(piece, *hit, stretch.order) for hit in self._hits(piece)]
+            found = self._again.read(stretch)
+            self._read_again[stretch] = [] if found is None else [beat(found[0], *hit, stretch.order) for hit in found[1]]
         return self._read_again[stretch]
 
     def _first_after(self, beats: list[Beat], moment: Seconds) -> int:
@@ -192,21 +181,6 @@ class Pulse:
 
     def _line(self, of: Beat) -> Line:
         return read_line(of.raw, 0, len(of.raw), of.at, of.layout, self.clock)
-
-
-def _read(stretch: Stretch, source: str, clock: Clock) -> Piece | None:
-    """A part of a file once more; None where something else stands there now."""
-    first = stretch.first
-    try:
-        with open(path_of(first.file), "rb") as file:
-            file.seek(stretch.offset)
-            data = file.read(stretch.length)
-    except OSError:
-        return None
-    if len(data) < stretch.length or not data.startswith(first.raw, first.offset - stretch.offset):
-        return None
-    origins = Unchanged(stretch.offset, 0)
-    return Piece(source, first.file, data, base=stretch.offset, first_line=0, origins=origins, layout=first.layout, clock=clock)
 
 
 def _thinned(beats: list[Beat]) -> list[Beat]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TypeVar
 
 from triage.knowledge.scanner import Hits
 from triage.knowledge.table import Rule, RuleTable
@@ -14,6 +15,7 @@ HARMLESS_PER_LIFE = 16
 MARKS_PER_LIFE = 4096  # lines that speak for a common cause, such as a unit reload: a host's journal has weeks of them, and no lives
 _DIGITS = b"0123456789"
 
+T = TypeVar("T")
 Wording = tuple[bytes, frozenset[int]]
 
 
@@ -47,10 +49,8 @@ class Repeats:
 
     def settle(self, wording: Wording) -> None:
         """Remembers that."""
-        if len(self._settled) >= KEPT:
-            self._settled.clear()
         if len(wording[0]) <= LONGEST:
-            self._settled.add(wording)
+            _keep(self._settled, wording)
 
     def is_miss(self, rule: Rule, who: Tag) -> bool:
         """Whether a rule is known not to match what this process says."""
@@ -58,10 +58,15 @@ class Repeats:
 
     def miss(self, rule: Rule, who: Tag) -> None:
         """Remembers that it does not."""
-        if len(self._misses) >= KEPT:
-            self._misses.clear()
         if len(who.message) <= LONGEST:
-            self._misses.add((rule.id, who.process, who.level, who.message))
+            _keep(self._misses, (rule.id, who.process, who.level, who.message))
+
+
+def _keep(kept: set[T], one: T) -> None:
+    """Takes one more; a full set begins anew."""
+    if len(kept) >= KEPT:
+        kept.clear()
+    kept.add(one)
 
 
 def wording(raw: bytes, hits: Hits) -> Wording:

@@ -9,7 +9,6 @@ from triage.knowledge.schema import Probes
 from triage.model import Place, Probe, Problem
 from triage.parsers import probe
 from triage.parsers.options import Options
-from triage.sources.origins import Unchanged
 from triage.sources.pieces import Piece, lines_of
 
 LINES_TRIED = 50
@@ -35,7 +34,7 @@ def _rows(read: Iterator[Piece]) -> Iterator[probe.Row | probe.Batch]:
 def _is_bare(piece: Piece) -> bool:
     """Whether lines begin with no more than a stamp, which the probe parser reads faster itself."""
     first = islice(lines_of(piece), LINES_TRIED)
-    return isinstance(piece.origins, Unchanged) and not piece.overlap and not any(line.stream or line.host or line.unit for line in first)
+    return piece.origins.are_raw and not piece.overlap and not any(line.stream or line.host or line.unit for line in first)
 
 
 def _batches(piece: Piece) -> Iterator[probe.Batch]:

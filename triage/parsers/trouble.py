@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from triage.knowledge.scanner import Hits
 from triage.model import Event, Place
+from triage.parsers.again import Again, Stretch
 from triage.sources.clock import Clock
 from triage.sources.lines import Line, read_line
 from triage.sources.pieces import Piece
@@ -24,6 +25,8 @@ WALKED = 128  # lines that are looked at for them, backwards
 MOST_SAMPLED = 4096
 MOST_BYTES = 16 << 20  # of lines near turns; what comes later in the log than that is lost
 MOST_MADE = 32
+MOST_READ = 4096
+READ_AGAIN = 8  # parts of a file that are read again for the last lines before a place
 LONGEST = 2048
 GIST = 160
 _DIGITS = b"0123456789"
@@ -54,11 +57,16 @@ def gist(raw: bytes) -> bytes:
 
 
 class Trouble:
-    """The lines of one source that look like trouble. `make` gives the event of a line, or None where a rule knows what it is."""
+    """The lines of one source that look like trouble. `make` gives the event of a line, or None where a rule knows what it is.
 
-    def __init__(self, clock: Clock, make: Callable[[Line, Place, int], Event | None]) -> None:
+    `again`: the parts that were only swept.
+    """
+
+    def __init__(self, clock: Clock, make: Callable[[Line, Place, int], Event | None], again: Again) -> None:
         self.clock = clock
         self._make = make
+        self._again = again
+        self._read_again: dict[Stretch, list[Kept]] = {}
         self._near: dict[bytes, Kept] = {}
         self._given: dict[int, Kept] = {}
         self._room = MOST_BYTES
@@ -87,10 +95,12 @@ class Trouble:
         return self._owed > 0
 
     def pass_by(self, piece: Piece, hits: Hits, base: int) -> None:
-        """Takes some lines of a piece into the sample: it may be that nobody asks for the others."""
+        """Takes some lines of a piece into the sample, and remembers where to find the others: it may be that nobody asks for them."""
         self._sorted = []
-        for loud in _forwards(piece, hits, len(hits)):
+        for number, loud in enumerate(_forwards(piece, hits, len(hits))):
             self._take_sample(_kept(piece, loud, base))
+            if not number:
+                self._again.note(piece, base, loud.begin, loud.raw)
 
     def turn(self) -> None:
         """Something in the engine's life ends or begins here: what stands before it may have to be shown."""
@@ -100,13 +110,27 @@ class Trouble:
         self._owed = AFTER
 
     def between(self, first: int, last: float) -> list[Event]:
-        """Events of the kept lines whose order lies from `first` to `last`: the last 32 of them, in order."""
+        """Events of the kept lines whose order lies from `first` to `last`, and of those near `last` that are read again.
+
+        The last 32 of them, in order.
+        """
         if not self._sorted:
             lines = {kept.order: kept for kept in (*self._sample, *self._given.values(), *self._near.values())}
             self._sorted = [lines[order] for order in sorted(lines)]
         start, stop = bisect_left(self._sorted, first, key=_order), bisect_right(self._sorted, last, key=_order)
-        wanted = self._sorted[max(start, stop - MOST_MADE) : stop]
-        return [event for kept in wanted if (event := self._event(kept)) is not None]
+        swept = (kept for stretch in self._again.within(first, last)[-READ_AGAIN:] for kept in self._all_of(stretch))
+        near = {kept.order: kept for kept in (*self._sorted[start:stop], *swept) if first <= kept.order <= last}
+        return [event for order in sorted(near)[-MOST_MADE:] if (event := self._event(near[order])) is not None]
+
+    def _all_of(self, stretch: Stretch) -> list[Kept]:
+        """The loud lines of a part of a file, read again; none where the file is no longer what it was."""
+        if stretch not in self._read_again:
+            if len(self._read_again) >= 2 * READ_AGAIN:
+                self._read_again.pop(next(iter(self._read_again)))
+            found = self._again.read(stretch)
+            loud = _forwards(*found, MOST_READ) if found else ()
+            self._read_again[stretch] = [_kept(found[0], each, stretch.order) for each in loud] if found else []
+        return self._read_again[stretch]
 
     def _pass(self, piece: Piece, hits: Hits, base: int) -> None:
         if not hits:

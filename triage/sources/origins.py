@@ -38,7 +38,10 @@ Mark = tuple[int, int]  # what makes an Origin; quicker to make by the million
 
 
 class Origins(Protocol):
-    """Where the lines of a piece came from."""
+    """Where the lines of a piece came from. `are_raw`: the data are the very bytes of the file."""
+
+    @property
+    def are_raw(self) -> bool: ...
 
     def origin(self, data: bytes, position: int) -> Origin:
         """The place of the line, or of the part of a line, that begins at `position` of the piece's data."""
@@ -47,6 +50,8 @@ class Origins(Protocol):
 
 class Unchanged:
     """The data are the raw bytes from `base` on, which is in line `first_line`; 0 where lines are not numbered."""
+
+    are_raw = True
 
     def __init__(self, base: int, first_line: int) -> None:
         self._base = base
@@ -71,6 +76,8 @@ class Unchanged:
 class Stripped(Unchanged):
     """The data are the raw bytes without their noise; the table that maps them back is made when first asked for."""
 
+    are_raw = False
+
     def __init__(self, base: int, first_line: int, raw: bytes) -> None:
         super().__init__(base, first_line)
         self._raw = raw
@@ -94,6 +101,8 @@ class Stripped(Unchanged):
 
 class Rewritten:
     """The data are lines made from records; where each record stands was noted."""
+
+    are_raw = False
 
     def __init__(self) -> None:
         self._starts: list[int] = []

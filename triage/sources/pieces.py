@@ -122,9 +122,10 @@ class _Reader:
         lead: Lead | None = None
         line = told_line = 1
         told_size = 0
+        counts_all = self._numbered or not is_regular(file)
         for block in blocks(stream, size):
             rewriter = rewriter or _rewriter(block, file, problems)
-            counted = self._numbered or not is_regular(file) or bool(rewriter and rewriter.rewrites)
+            counted = counts_all or bool(rewriter and rewriter.rewrites)
             data, origins = _seen(block, line if counted else 0, rewriter)
             is_first = bool(data and not told_size)
             if is_first:

@@ -24,7 +24,11 @@ def whole_lines(descriptor: int, offset: int, size: int) -> Iterator[bytes]:
     room = Semaphore(AHEAD)
     wanted = [True]
     reader = Thread(target=_read_on, args=(descriptor, offset + len(first), size, parts, room, wanted), daemon=True)
-    reader.start()
+    try:
+        reader.start()
+    except RuntimeError:  # no more threads are to be had: parts of it come one by one
+        yield first
+        return
     try:
         yield first
         while part := parts.get():
@@ -38,11 +42,14 @@ def whole_lines(descriptor: int, offset: int, size: int) -> Iterator[bytes]:
 
 def _read_on(descriptor: int, offset: int, size: int, parts: SimpleQueue[bytes], room: Semaphore, wanted: list[bool]) -> None:
     part = b"first"
-    while part and wanted:
-        room.acquire()
-        part = _part(descriptor, offset, size) if wanted else b""
-        offset += len(part)
-        parts.put(part)
+    try:
+        while part and wanted:
+            room.acquire()
+            part = _part(descriptor, offset, size) if wanted else b""
+            offset += len(part)
+            parts.put(part)
+    finally:
+        parts.put(b"")  # whatever happens, nobody waits for ever
 
 
 def _part(descriptor: int, offset: int, size: int) -> bytes:
@@ -51,6 +58,6 @@ def _part(descriptor: int, offset: int, size: int) -> bytes:
         cut = edge.rfind(b"\n") + 1
         whole = size - EDGE + cut
         data = os.pread(descriptor, whole, offset) if cut and len(edge) == EDGE else b""
-    except OSError:
+    except (OSError, MemoryError):
         return b""
     return data if len(data) == whole and data.endswith(b"\n") else b""

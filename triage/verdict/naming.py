@@ -15,6 +15,7 @@ from triage.verdict.context import Context
 
 STUCK: Seconds = 60.0
 SILENT: Seconds = 300.0  # as long as an engine lets one step take: a very long prompt is silent for minutes, too
+RESUMED: Seconds = 600.0
 STARTING = ("boot", "capture", "unknown")
 STUCK_LINES = ("stall-shm", "stall-health")
 
@@ -111,12 +112,15 @@ def _unanswered(incident: Incident, mild: Causes, context: Context) -> str:
 
 
 def _only_slow(incident: Incident) -> bool:
-    """Whether probes timed out while the log shows tokens made: during the outage, since what came later may be another life in a gap of the log."""
+    """Whether probes timed out while the log shows tokens made, during the outage or soon after it by the same engine.
+
+    What came much later may be another life in a gap of the log.
+    """
     outage = incident.outage
     if outage is None or outage.first != "t" or outage.ended is None or incident.boot is None:
         return False
     times = [e.at for e in incident.boot.events if e.kind == "progress" and e.at]
-    return any(outage.began.earliest <= at.latest and at.earliest <= outage.ended.latest for at in times)
+    return any(outage.began.earliest <= at.latest and at.earliest <= outage.ended.latest + RESUMED for at in times)
 
 
 def _mild_class(mild: Causes, context: Context) -> str | None:

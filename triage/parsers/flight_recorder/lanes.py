@@ -93,12 +93,17 @@ class Rows:
         )
 
 
+def _operation(row: Row) -> str:
+    """What is done, without the backend that does it."""
+    return row.profiling_name.rpartition(":")[2]
+
+
 def _signature(rows: list[Row]) -> Signature:
     """What entries of one number do: the operation of the first, with the tensors of all as far as every rank has to have the same."""
     first = rows[0]
-    same = [row for row in rows[1:MOST_TENSORS] if not SIZES_MAY_DIFFER.search(row.profiling_name)]
+    same = [row for row in rows[1:MOST_TENSORS] if not SIZES_MAY_DIFFER.search(_operation(row))]
     return Signature(
-        first.profiling_name.rpartition(":")[2],
+        _operation(first),
         first.input_sizes + tuple(size for row in same for size in row.input_sizes[:MOST_TENSORS]),
         first.output_sizes + tuple(size for row in same for size in row.output_sizes[:MOST_TENSORS]),
         tuple(dict.fromkeys(name for row in (first, *same) for name in row.input_dtypes)) if same else first.input_dtypes,
