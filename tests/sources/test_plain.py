@@ -51,32 +51,3 @@ def test_only_what_is_on_disk_as_it_is_has_a_descriptor(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     names = ("x.log", "x.log.gz", "wide.log", "pipe", "missing.log")
     assert [is_plain(str(tmp_path / name)) for name in names] == [True, False, False, False, False]
-
-
-@pytest.mark.parametrize("error", [OSError, MemoryError, RuntimeError])
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_nobody_waits_for_a_reader_that_died(error: type[Exception], file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file.write_bytes(b"x" * 99 + b"\n" + b"short\n" * 20000)
-    read, calls = os.pread, iter(range(1000))
-
-    def failing(*given: int) -> bytes:
-        if next(calls) > 3:
-            raise error
-        return read(*given)
-
-    monkeypatch.setattr(os, "pread", failing)
-    with Stream(str(file), []) as stream:
-        assert stream.descriptor is not None
-        assert len(list(whole_lines(stream.descriptor, 0, EDGE + 1000))) == 2
-
-
-def test_without_threads_the_parts_come_one_by_one(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    content = b"short\n" * 20000
-    file.write_bytes(content)
-
-    def refused(_thread: object) -> None:
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr("threading.Thread.start", refused)
-    with Stream(str(file), []) as stream:
-        assert b"".join(block.raw for block in blocks(stream, EDGE + 1000)) == content

@@ -25,8 +25,15 @@ class Scanner:
 
     def __init__(self, patterns: Sequence[ScanPattern], *, once: Collection[int] = (), keep: bool = True) -> None:
         self.patterns = tuple(p._replace(once=True) if index in once else p for index, p in enumerate(patterns))
-        self._database = _database(self.patterns) if keep else _compiled(self.patterns)
-        self._scratch = hyperscan.Scratch(self._database)
+        self._use(_database(self.patterns) if keep else _compiled(self.patterns))
+
+    def _use(self, database: hyperscan.Database) -> None:
+        self._database = database
+        self._scratch = hyperscan.Scratch(database)
+
+    def twin(self) -> Scanner:
+        """Another scanner for the same patterns, which may run in another thread at the same time."""
+        return _Twin(self.patterns, self._database)
 
     def scan(self, data: bytes) -> Hits:
         """`(end offset, pattern index)` of every possible match, ordered by offset."""
@@ -44,6 +51,11 @@ class Scanner:
         """Scans `data` and tells nobody: what the scan alone costs can be measured so."""
         self._database.scan(data, match_event_handler=None, scratch=self._scratch)  # type: ignore[arg-type]  # its stubs do not know None
 
+
+class _Twin(Scanner):
+    def __init__(self, patterns: tuple[ScanPattern, ...], database: hyperscan.Database) -> None:
+        self.patterns = patterns
+        self._use(database)
 
 
 def _database(patterns: tuple[ScanPattern, ...]) -> hyperscan.Database:

@@ -81,6 +81,16 @@ class RuleTable:
         return Scanner([rule.scan_pattern for rule in self.rules], once=asides)
 
     @cached_property
+    def scanner_ahead(self) -> Scanner:
+        """The same as `scanner`, for another thread."""
+        return self.scanner.twin()
+
+    @cached_property
+    def sweep_ahead(self) -> Scanner:
+        """The same as `sweep`, for another thread."""
+        return self.sweep.twin()
+
+    @cached_property
     def user_text(self) -> tuple[regex.Pattern[str], ...]:
         """Where the words of a user begin; each by itself, since most are ruled out by a literal that is not in the line."""
         return tuple(regex.compile(begin) for begin in self.knowledge.user_text.begins)

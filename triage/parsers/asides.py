@@ -58,11 +58,19 @@ class Asides:
         self._waiting: list[Waiting] = []
         self._plain: dict[str, bool] = {}
         self._swept = False
+        self._looked: dict[Piece, tuple[bool, Hits]] = {}  # what was scanned ahead: whether it was only swept, and the hits
+
+    def look(self, piece: Piece) -> None:
+        """Scans a piece that is asked for later; to be called from one thread, which may be another one than asks."""
+        swept = self._may_be_swept(piece)
+        self._looked[piece] = swept, (self._table.sweep_ahead if swept else self._table.scanner_ahead).scan(piece.data)
 
     def scan(self, piece: Piece) -> tuple[Hits, Hits]:
         """The hits of one piece: those that may tell of something, and those of asides, of which there may be only the first of each rule."""
-        self._swept = self._can_be_swept(piece)
-        hits = (self._table.sweep if self._swept else self._table.scanner).scan(piece.data)
+        self._swept, hits = self._looked.pop(piece, (False, None))
+        if hits is None or (self._swept and piece.later is None):
+            self._swept = piece.later is not None and self._may_be_swept(piece)
+            hits = (self._table.sweep if self._swept else self._table.scanner).scan(piece.data)
         if piece.overlap:
             hits = [hit for hit in hits if hit[0] > piece.overlap]
         asides = [hit for hit in hits if self._periodic[hit[1]] or self._loud[hit[1]]]
@@ -90,9 +98,9 @@ class Asides:
         self.trouble.turn()
         return self.pulse.rest()
 
-    def _can_be_swept(self, piece: Piece) -> bool:
-        """Whether a part of a source is not its last, and the piece is what a file holds, so that it can be read again."""
-        if piece.later is None or piece.lead or piece.is_open or piece.overlap or not piece.origins.are_raw:
+    def _may_be_swept(self, piece: Piece) -> bool:
+        """Whether a piece is what a file holds, so that it can be read again. The last one of a source may not, since its end is told in full."""
+        if piece.lead or piece.is_open or piece.overlap or not piece.origins.are_raw:
             return False
         if piece.file not in self._plain:
             self._plain[piece.file] = is_plain(piece.file)

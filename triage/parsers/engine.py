@@ -29,6 +29,7 @@ from triage.sources.pieces import Line, Piece
 EVIDENCE_PER_RULE = 64
 MOST_STREAMS = 256
 LONGEST_TEXT = 4096
+FIELDS = (b'="', b"[resource.labels.")  # how RFC 5424 and Google Cloud write the fields of their envelopes
 SAY_NOTHING = ("Traceback (", "frame #", "The above exception was", "During handling of the above")
 TURNS = ("boot", "stop", "death", "exit")  # lines before which those that look like trouble are kept
 
@@ -105,9 +106,9 @@ class EngineParser:
             self._repeats.settle(said)
 
     def _own_length(self, piece: Piece, raw: bytes) -> int:
-        """How many bytes of a line come before the words of a user. No envelope holds such words, whatever it looks like."""
+        """How many bytes of a line come before the words of a user. The fields of an envelope hold no such words, whatever they are called."""
         own = self.table.own_length(raw)
-        if own == len(raw):
+        if own == len(raw) or not any(field in raw[:own] for field in FIELDS):
             return own
         envelope = opened(raw[:LONGEST].decode("latin-1"), piece.layout).length
         return envelope + self.table.own_length(raw[envelope:])

@@ -101,17 +101,17 @@ def read_source(source: Source, kind: Kind, table: RuleTable, options: Options) 
     problems: list[Problem] = []
     clock = Clock(tz=options.tz, year=options.year, reference=_file_time(source))
     tally = Tally(clock)
-    read = tally.counted(pieces(source, clock, problems=problems, numbered=kind == "probe"))
+    parser = None if kind == "probe" else EngineParser(table, source.name, kind, clock)
+    look = parser.asides.look if parser else None
+    read = tally.counted(pieces(source, clock, problems=problems, numbered=kind == "probe", look=look))
     events: tuple[Event, ...] = ()
     probes: tuple[Probe, ...] = ()
-    parser: EngineParser | None = None
-    if kind == "probe":
+    if parser is None:
         from triage.parsers.rows import read_probes
 
         probes, strange = read_probes(read, source.name, options, table.knowledge.probes)
         problems += strange
     else:
-        parser = EngineParser(table, source.name, kind, clock)
         xids = {xid.number: xid for xid in table.knowledge.xids.xids}
         found = (kernel.enriched(e, xids) if e.origin == "kernel" else e for e in parser.events(read))
         events = tuple(sorted(found, key=lambda e: e.order))

@@ -27,14 +27,14 @@ class Piece:
     `base`: offset of the piece's first byte in the decompressed file; `first_line`: its line number (1-based).
     `overlap`: matches that end inside `data[:overlap]` were in the piece before, too.
     `size`, `lines`: bytes and lines of the file that the piece stands for, without the overlap.
-    `lead`: the beginning of the line that the piece begins inside of; `is_open`: it ends inside a line.
+    `lead`: the beginning of the line that the piece begins inside of; `is_open`: it ends inside a line; `is_first`: a file begins with it.
     `known`: the last instant of each stream in earlier pieces. `resolved`: the last line of each stream that `carried` was asked for.
     `earlier`, `later`: the neighbours, from which lines are read as well, until the next piece is drawn.
     """
 
     __slots__ = (
-        "base", "clock", "data", "earlier", "file", "first_line", "is_open", "known", "later", "layout", "lead", "lines", "origins", "overlap",
-        "resolved", "size", "source",
+        "base", "clock", "data", "earlier", "file", "first_line", "is_first", "is_open", "known", "later", "layout", "lead", "lines", "origins",
+        "overlap", "resolved", "size", "source",
     )  # fmt: skip
 
     def __init__(
@@ -53,6 +53,7 @@ class Piece:
         self.overlap = 0
         self.lead: Lead | None = None
         self.is_open = False
+        self.is_first = False
         self.known: dict[str, Instant] = {}
         self.resolved: dict[str, tuple[int, Instant | None]] = {}
         self.earlier: Piece | None = None

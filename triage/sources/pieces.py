@@ -6,12 +6,14 @@ journalctl -o json, vLLM's JSON) are rewritten into lines. Lines are cut out, an
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 
 from triage.model import Instant, Problem
 
+from .ahead import one_ahead
 from .clock import STREAMS, Clock, stamped
 from .cutting import Block, Bytes, blocks
 from .envelopes import LONGEST, SEVERAL_HOSTS, has_several_hosts, layout_of
@@ -19,7 +21,7 @@ from .find import Source
 from .lines import Line
 from .opening import Stream, head, looks_binary
 from .origins import Origin, Origins, Stripped, Unchanged, is_noisy, stripped
-from .paths import STDIN, is_regular
+from .paths import STDIN, is_regular, path_of
 from .piece import Lead, Piece
 from .structured import Rewriter, shapes_of
 
@@ -34,16 +36,26 @@ _DATE = re.compile(rb"\b20\d\d-\d\d-\d\d[T ]\d\d:")
 
 
 def pieces(
-    source: Source, clock: Clock, size: int = PIECE, problems: list[Problem] | None = None, *, numbered: bool = True
+    source: Source,
+    clock: Clock,
+    size: int = PIECE,
+    problems: list[Problem] | None = None,
+    *,
+    numbered: bool = True,
+    look: Callable[[Piece], None] | None = None,
 ) -> Iterator[Piece]:
     """The pieces of a source in order, file after file; a piece holds up to `size` raw bytes.
 
+    `look` is given each of them as soon as it is read, which may be in another thread while the last one is worked on.
     Without `numbered`, lines get their numbers only where they are to be had for nothing: `sources.numbering` finds those of a few later.
     What could not be read is appended to `problems`; nothing that a file holds raises.
     """
     current: Piece | None = None
     try:
-        for piece in chain(_all(source, clock, max(size, 2), [] if problems is None else problems, numbered), (None,)):
+        read = _all(source, clock, max(size, 2), [] if problems is None else problems, numbered, look)
+        for piece in chain(read if look is None or not is_big(source.files) else one_ahead(read), (None,)):
+            if piece is not None and piece.is_first:
+                _learn_the_year(piece, clock)
             if current is not None:
                 current.later = piece
                 if piece is not None:
@@ -69,6 +81,7 @@ def first_piece(source: Source, clock: Clock, size: int = HEAD) -> Piece | None:
         whole = first[: first.rfind(b"\n") + 1] if len(first) == size else first
         piece = next(_Reader(source.name, clock).pieces(file, _Given(whole or first), size + 1, []), None)
         if piece is not None:
+            _learn_the_year(piece, clock)
             return piece
     return None
 
@@ -82,11 +95,24 @@ def lines_of(piece: Piece) -> Iterator[Line]:
         position = max(line.end, position) + 1
 
 
-def _all(source: Source, clock: Clock, size: int, problems: list[Problem], numbered: bool) -> Iterator[Piece]:
+def is_big(files: Sequence[str]) -> bool:
+    """Whether files are to be read whose bytes are always there, and enough of them that a thread is worth its start."""
+    try:
+        return all(is_regular(file) for file in files) and sum(os.path.getsize(path_of(file)) for file in files) > 2 * PIECE
+    except OSError:
+        return False
+
+
+def _all(
+    source: Source, clock: Clock, size: int, problems: list[Problem], numbered: bool, look: Callable[[Piece], None] | None
+) -> Iterator[Piece]:
     reader = _Reader(source.name, clock, numbered)
     for file in source.files:
         with Stream(file, problems) as stream:
-            yield from reader.pieces(file, stream, size, problems)
+            for piece in reader.pieces(file, stream, size, problems):
+                if look is not None:
+                    look(piece)
+                yield piece
             if file == STDIN and not stream.read:
                 problems.append(Problem(STDIN, "standard input was empty (docker logs writes to standard error as well: 2>&1)"))
 
@@ -143,8 +169,7 @@ class _Reader:
                 piece.overlap = len(stripped(block.raw[: block.overlap])) if block.overlap else 0
                 piece.lead = lead if block.inside else None
                 piece.is_open = block.open
-                if is_first:
-                    _learn_the_year(piece, self._clock)
+                piece.is_first = is_first
                 yield piece
             if not block.open:
                 lead = None
