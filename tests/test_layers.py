@@ -17,7 +17,7 @@ LONGEST_FUNCTION = 60
 
 READING = {"model", "sources", "knowledge", "parsers"}
 JUDGING = READING | {"timeline", "verdict", "history"}
-INSIDE = JUDGING | {"ledger", "trials", "learn", "report", "pipeline", "recording", "rejudging", "prober", "watching"}
+INSIDE = JUDGING | {"ledger", "trials", "learn", "report", "workers", "pipeline", "recording", "rejudging", "prober", "watching"}
 DOOR = "__init__"  # triage/__init__.py, what `import triage` gives
 
 MAY_IMPORT: dict[str, set[str]] = {
@@ -32,7 +32,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "trials": JUDGING,
     "learn": JUDGING,
     "report": JUDGING,
-    "pipeline": JUDGING | {"report"},
+    "pipeline": JUDGING | {"report", "workers"},
+    "workers": READING,
     "recording": JUDGING | {"pipeline"},
     "rejudging": JUDGING | {"recording"},
     "prober": {"model"},

@@ -12,7 +12,7 @@ from triage.knowledge.load import Knowledge, load
 from triage.knowledge.table import RuleTable
 from triage.model import Dump, Findings, Kind, Problem, Seconds
 from triage.parsers.options import Options
-from triage.parsers.reading import Reading, read_source
+from triage.parsers.reading import Reading
 from triage.parsers.sorting import NothingToReadError, known_ones, nothing_in, sort_files
 from triage.sources.find import find
 from triage.timeline.boots import boots
@@ -24,6 +24,7 @@ from triage.verdict.common_cause import mark_ids
 from triage.verdict.hints import hints
 from triage.verdict.judge import Judge
 from triage.verdict.window import within
+from triage.workers import read_all
 
 Named = str | os.PathLike[str]
 
@@ -65,13 +66,16 @@ def several(paths: Named | Sequence[Named]) -> list[str]:
     return [os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
 
 
-def gather(paths: Sequence[str], known: Knowledge, *, kind: Kind | None = None, options: Options | None = None) -> Evidence:
-    """Finds, opens and parses everything in `paths`. Raises NothingToReadError where no path held anything of ours."""
+def gather(paths: Sequence[str], known: Knowledge, *, kind: Kind | None = None, options: Options | None = None, jobs: int = 1) -> Evidence:
+    """Finds, opens and parses everything in `paths`, up to `jobs` sources at once (0: as many as there are processors).
+
+    Raises NothingToReadError where no path held anything of ours.
+    """
     options = options or Options()
     table = RuleTable(known)
     found, problems = find(paths, kind=kind)
     sources, dump_files, skipped = sort_files(found, paths, kind)
-    every = [read_source(source, what, table, options) for source, what in sources]
+    every = read_all(sources, table, options, jobs=jobs)
     readings, strange = known_ones(every, paths)
     dumps, dump_problems = _dumps(dump_files, options)
     told = (*problems, *skipped, *strange, *dump_problems, *(p for reading in every for p in reading.info.problems))

@@ -11,7 +11,7 @@ import pytest
 from triage.sources.ahead import one_ahead
 from triage.sources.clock import Clock
 from triage.sources.find import Source
-from triage.sources.pieces import PIECE, Piece, pieces
+from triage.sources.pieces import WORTH_A_THREAD, Piece, pieces
 
 
 def counted(upto: int, drawn: list[int], error: BaseException | None = None) -> Iterator[int]:
@@ -54,7 +54,7 @@ def test_without_threads_everything_comes_all_the_same(monkeypatch: pytest.Monke
     assert list(one_ahead(counted(9, []))) == list(range(9))
 
 
-@pytest.mark.parametrize(("size", "apart"), [(1000, False), (3 * PIECE, True)])
+@pytest.mark.parametrize(("size", "apart"), [(1000, False), (WORTH_A_THREAD + 1000, True)])
 def test_a_big_file_is_looked_at_in_another_thread_and_a_small_one_is_not(size: int, apart: bool, tmp_path: Path) -> None:
     file = tmp_path / "x.log"
     file.write_bytes((b"x" * 99 + b"\n") * (size // 100))

@@ -37,6 +37,8 @@ def input_options(command: F) -> F:
                          help="Regex for your own probe log; groups: time, status, exit, error, target, ok, duration."),
             click.option("--probe-stamp", type=click.Choice(["start", "end"]), default="start", show_default=True, help="What a probe's stamp is."),
             click.option("--rank-from", type=RankPattern(), help="Regex with one group that finds the rank in a dump file's name."),
+            click.option("--jobs", "-j", type=click.IntRange(min=0), default=0, metavar="N",
+                         help="How many logs are read at once (default: as many as there are processors)."),
             click.option("--since", type=Moment(), help="Only what happened at or after this time."),
             click.option("--until", type=Moment(), help="Only what happened at or before this time."),
         )
@@ -79,7 +81,7 @@ def gathered(paths: tuple[str, ...], known: Knowledge, **given: Any) -> Evidence
         tz=given["tz"], year=given["year"], probe_format=given["probe_format"], probe_stamp=given["probe_stamp"], rank_from=given["rank_from"]
     )
     try:
-        return gather(paths, known, kind=given["kind"], options=options)
+        return gather(paths, known, kind=given["kind"], options=options, jobs=given["jobs"])
     except (RuleError, NothingToReadError) as error:  # a rule of the user's may be one that the scanner cannot be made for
         click.echo(f"triage: {error}", err=True)
         raise SystemExit(NOTHING_READ) from error

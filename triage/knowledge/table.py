@@ -90,6 +90,10 @@ class RuleTable:
         """The same as `sweep`, for another thread."""
         return self.sweep.twin()
 
+    def ready(self) -> None:
+        """Makes all scanners now, so that processes that are forked have them."""
+        self.scanner_ahead, self.sweep_ahead  # noqa: B018
+
     @cached_property
     def user_text(self) -> tuple[regex.Pattern[str], ...]:
         """Where the words of a user begin; each by itself, since most are ruled out by a literal that is not in the line."""

@@ -1,16 +1,15 @@
 """Finds the lines beside those that tell of faults: the periodic ones and the loud ones, and only where somebody will ask for them.
 
 A busy log has hundreds of them in a megabyte, and what is needed are those around a fault, a turn in an engine's life, or an outage.
-So while nothing happens, the scanner reports only the first of each rule in a piece (`RuleTable.sweep`). The last such pieces are kept
-waiting: when something happens they are scanned again, in full. For what is asked when all is read (what came around an outage, what
-looked like trouble before it), parts of the file are read again (`again`). Where that cannot be done (a pipe, a compressed file), every
-piece is scanned in full.
+So while nothing happens, the scanner reports only the first of each rule in a piece (`RuleTable.sweep`). The last such piece is kept: when
+something happens before the next periodic line, it is scanned again, in full. For what is asked when all is read (what came around an
+outage, what looked like trouble before an end), parts of the file are read again (`again`). Where that cannot be done (a pipe, a
+compressed file), every piece is scanned in full.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from triage.knowledge.scanner import Hits
 from triage.knowledge.table import RuleTable
@@ -23,19 +22,7 @@ from triage.sources.lines import Line
 from triage.sources.opening import is_plain
 from triage.sources.pieces import Piece
 
-WAITING_BYTES = 2 << 20
-WAITING = 64
-
 Offsets = Sequence[int]
-
-
-class Waiting(NamedTuple):
-    """A piece that was only swept, where it begins in the whole source, and whether it has periodic lines and loud ones."""
-
-    piece: Piece
-    base: int
-    periodic: bool
-    loud: bool
 
 
 class Asides:
@@ -53,9 +40,9 @@ class Asides:
         self._periodic = [rule.is_periodic for rule in table.rules]
         self._loud = [rule.is_trouble for rule in table.rules]
         self._stalls = frozenset(index for index, rule in enumerate(table.rules) if rule.kind == "stall")
-        self.pulse = Pulse(source, clock, of_beat, self._stalls, Again(source, clock, lambda piece: self._parted(self._all_hits(piece))[0]))
-        self.trouble = Trouble(clock, of_trouble, Again(source, clock, lambda piece: self._parted(self._all_hits(piece))[1]))
-        self._waiting: list[Waiting] = []
+        self.pulse = Pulse(source, clock, of_beat, self._stalls, Again(source, clock, self._periodic_hits))
+        self.trouble = Trouble(clock, of_trouble, Again(source, clock, self._loud_hits))
+        self._last: tuple[Piece, int] | None = None  # the last piece with periodic lines, where it was only swept, and its place in the source
         self._plain: dict[str, bool] = {}
         self._swept = False
         self._looked: dict[Piece, tuple[bool, Hits]] = {}  # what was scanned ahead: whether it was only swept, and the hits
@@ -83,11 +70,14 @@ class Asides:
         """
         periodic, loud = self._parted(asides)
         if self._swept and not telling and not turns and not self._is_owed(periodic, loud):
-            self._let_wait(piece, periodic, loud, base)
+            self._pass_by(piece, periodic, loud, base)
             return []
         if self._swept:
             periodic, loud = self._parted(self._all_hits(piece))
-        self._catch_up()
+        if not periodic or self._is_stall(periodic[0]) or (telling and telling[0] < periodic[0][0]):
+            self._catch_up()
+        elif periodic:
+            self._last = None
         self.pulse.sample(piece, periodic, base)
         self.trouble.take(piece, loud, base, turns)
         return self.pulse.neighbours(piece, periodic, base, telling)
@@ -110,36 +100,31 @@ class Asides:
         """Whether lines of this piece are still wanted because of what was in an earlier one, or show that nothing moves."""
         if (periodic and self.pulse.is_owed) or (loud and self.trouble.is_owed):
             return True
-        return any(index in self._stalls for _, index in periodic)
+        return any(self._is_stall(hit) for hit in periodic)
 
-    def _let_wait(self, piece: Piece, periodic: Hits, loud: Hits, base: int) -> None:
-        if not periodic and not loud:
-            return
+    def _is_stall(self, hit: tuple[int, int]) -> bool:
+        return hit[1] in self._stalls
+
+    def _pass_by(self, piece: Piece, periodic: Hits, loud: Hits, base: int) -> None:
         self.pulse.pass_by(piece, periodic, base)
         self.trouble.pass_by(piece, loud, base)
         if periodic:
-            self._waiting = [w._replace(periodic=False) for w in self._waiting if w.loud]
-        self._waiting.append(Waiting(piece, base, bool(periodic), bool(loud)))
-        while len(self._waiting) > 2 and (len(self._waiting) > WAITING or sum(len(w.piece.data) for w in self._waiting) > WAITING_BYTES):
-            self._drop_one()
-
-    def _drop_one(self) -> None:
-        """Lets go of the oldest piece but for the one that has the last periodic line."""
-        oldest = next(index for index, waiting in enumerate(self._waiting) if not waiting.periodic)
-        del self._waiting[oldest]
+            self._last = piece, base
 
     def _catch_up(self) -> None:
-        """Something happened: what stands in the pieces that waited may have to be shown."""
-        waiting, self._waiting = self._waiting, []
-        for one in waiting:
-            periodic, loud = self._parted(self._all_hits(one.piece))
-            if one.periodic:
-                self.pulse.neighbours(one.piece, periodic, one.base, ())
-            if one.loud:
-                self.trouble.take(one.piece, loud, one.base, ())
+        """The last periodic line so far may have to be shown: it stands in a piece that was only swept."""
+        if self._last is not None:
+            (piece, base), self._last = self._last, None
+            self.pulse.neighbours(piece, self._periodic_hits(piece), base, ())
 
     def _parted(self, asides: Hits) -> tuple[Hits, Hits]:
         return [hit for hit in asides if self._periodic[hit[1]]], [hit for hit in asides if self._loud[hit[1]]]
 
     def _all_hits(self, piece: Piece) -> Hits:
         return self._table.scanner.scan(piece.data)
+
+    def _periodic_hits(self, piece: Piece) -> Hits:
+        return self._parted(self._all_hits(piece))[0]
+
+    def _loud_hits(self, piece: Piece) -> Hits:
+        return self._parted(self._all_hits(piece))[1]

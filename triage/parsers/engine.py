@@ -63,6 +63,7 @@ class EngineParser:
         if piece is not None and piece.data:
             yield from self.asides.rest()
             yield from self._ends(piece)
+        self._held = None  # what was read last need not be kept for what may be asked for later
 
     def _events_of(self, piece: Piece) -> list[Event]:
         hits, asides = self.asides.scan(piece)

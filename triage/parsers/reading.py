@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
@@ -56,8 +56,9 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
 class Tally:
     """Passes pieces on and counts what went by; remembers the first and the last instant."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, told: Callable[[int], None] | None = None) -> None:
         self.clock = clock
+        self._told = told
         self.bytes = 0
         self.lines = 0
         self.first: Instant | None = None
@@ -74,6 +75,8 @@ class Tally:
                 self.first = self._edge(piece, forward=True)
             self._piece = piece
             yield piece
+            if self._told is not None:
+                self._told(piece.taken)
         if self._piece is not None:
             self.last = self._edge(self._piece, forward=False)
 
@@ -96,11 +99,14 @@ class Tally:
         return None
 
 
-def read_source(source: Source, kind: Kind, table: RuleTable, options: Options) -> Reading:
-    """The events or probes of one source. Never raises for what stands in it: problems are part of the reading."""
+def read_source(source: Source, kind: Kind, table: RuleTable, options: Options, told: Callable[[int], None] | None = None) -> Reading:
+    """The events or probes of one source. Never raises for what stands in it: problems are part of the reading.
+
+    `told` is called with how many more bytes of the files were read.
+    """
     problems: list[Problem] = []
     clock = Clock(tz=options.tz, year=options.year, reference=_file_time(source))
-    tally = Tally(clock)
+    tally = Tally(clock, told)
     parser = None if kind == "probe" else EngineParser(table, source.name, kind, clock)
     look = parser.asides.look if parser else None
     read = tally.counted(pieces(source, clock, problems=problems, numbered=kind == "probe", look=look))

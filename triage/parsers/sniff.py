@@ -14,6 +14,8 @@ DOCUMENT_SUFFIXES = frozenset(
     (".md", ".rst", ".toml", ".yaml", ".yml", ".py", ".sh", ".html", ".css", ".js", ".ini", ".cfg", ".png", ".jpg", ".svg", ".pdf", ".tsv")
 )
 LINES_LOOKED_AT = 200
+FIRST_LINES = 32
+PLAIN = 4
 DUMPS_BEGIN = (b"\x80", b"{", b"[", b"")  # pickles and JSON; an empty file may be the dump of a rank that died over it
 _DUMP_NAME = re.compile(r"trace_rank|comm_lib_trace|fr_trace|flight_recorder|dump", re.IGNORECASE)
 
@@ -32,13 +34,14 @@ _ENGINE_CHATTER = re.compile(
     r"|\[TensorRT-LLM\]|NVIDIA-SMI|\bcuda:\d|\bnvidia-nvswitch\d|\bNVSwitch\b| - (?:INFO|WARNING|ERROR|DEBUG) - "
     r"|(?i:\bepoch\b.{0,80}\bloss\b)|\bSLURM_"
 )
-# A client's row: date, target, status, and figures; and kubelet's words. Engines write nothing like it.
+# A client's row: date, target, status, and figures. Engines write nothing like it, nor what kubelet says.
 _PROBE_ROW = re.compile(
     rb"(?m)^20\d\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d[^\s,;]{0,12}[ ,;\t]+(?:https?://[^\s,;]{1,200}[ ,;\t]+)?"
     rb"(?:[a-z_]{1,12}=)?(?:000|[1-5]\d\d)"
     rb"(?:[ ,;\t]+(?:[a-z_]{1,12}=)?\d{1,6}(?:\.\d{1,9})?(?:ms|s)?){0,3}\r?$"
-    rb'|^.{0,400}(?: probe failed: |"Probe failed" probeType=).{0,400}$'
 )
+_KUBELET = re.compile(rb'(?m)^.{0,400}(?: probe failed: |"Probe failed" probeType=).{0,400}$')
+_KUBELET_WORDS = re.compile(rb"robe failed")
 ENOUGH_ROWS = 3
 
 
@@ -59,6 +62,11 @@ def sniff(name: str, head: bytes, lines: Sequence[str]) -> Kind | None:
     return "probe" if not any(_ENGINE.search(line) for line in first) and _is_probe_log(first) else "engine"
 
 
+def is_plainly_an_engine(lines: Sequence[str]) -> bool:
+    """Whether some of a file's very first lines are such as only engines write, and none is the kernel's: no more of them need be looked at."""
+    return sum(1 for line in lines if _ENGINE.search(line)) >= PLAIN and not any(looks_like_kernel_log([line]) for line in lines)
+
+
 def speaks_like_an_engine(name: str, head: bytes) -> bool:
     """Whether a log in which no line was understood is one of ours nevertheless: its head is such as engines and what they run on write."""
     text = head.decode("latin-1")
@@ -67,8 +75,9 @@ def speaks_like_an_engine(name: str, head: bytes) -> bool:
 
 def probe_rows(text: bytes) -> list[str]:
     """Lines of an engine's log that look like health probes; none where they are too few to tell."""
-    rows = [found[0].decode("utf-8", "replace").strip() for found in _PROBE_ROW.finditer(text)]
-    return rows if len(rows) >= ENOUGH_ROWS else []
+    found = [*_PROBE_ROW.finditer(text), *(_KUBELET.finditer(text) if _KUBELET_WORDS.search(text) else ())]
+    rows = sorted((row.start(), row[0].decode("utf-8", "replace").strip()) for row in found)
+    return [row for _, row in rows] if len(rows) >= ENOUGH_ROWS else []
 
 
 def _is_dump(head: bytes, name: str) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 from triage.model import Kind, Problem
 from triage.parsers.reading import Reading
-from triage.parsers.sniff import is_document, sniff
+from triage.parsers.sniff import FIRST_LINES, LINES_LOOKED_AT, is_document, is_plainly_an_engine, sniff
 from triage.sources.clock import Clock
 from triage.sources.find import Source
 from triage.sources.opening import head
@@ -40,9 +41,12 @@ def sort_files(
 
 
 def _kind_of(source: Source) -> Kind | None:
-    clock = Clock()
-    first = first_piece(source, clock)
-    lines = [f"kernel: {line.text}" if line.unit == "kernel" else line.text for line in lines_of(first)] if first else []
+    first = first_piece(source, Clock())
+    read = islice(lines_of(first), LINES_LOOKED_AT) if first else iter(())
+    texts = (f"kernel: {line.text}" if line.unit == "kernel" else line.text for line in read)
+    lines = list(islice(texts, FIRST_LINES))
+    if not is_plainly_an_engine(lines):
+        lines += texts
     return sniff(source.name, head(source.files[-1]), lines)
 
 

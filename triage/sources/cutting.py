@@ -13,7 +13,13 @@ SMALL = 1 << 14  # bytes of a file for which no bigger buffer is made: a folder 
 
 
 class Bytes(Protocol):
-    """Anything that can fill a buffer, such as an open stream. `descriptor`: of a file that can be read by offsets as well."""
+    """Anything that can fill a buffer, such as an open stream. `descriptor`: of a file that can be read by offsets as well.
+
+    `consumed`: how many bytes of the file, as it lies on disk, were read so far.
+    """
+
+    @property
+    def consumed(self) -> int: ...
 
     @property
     def descriptor(self) -> int | None: ...
@@ -67,8 +73,9 @@ def blocks(stream: Bytes, size: int) -> Iterator[Block]:
         base += filled - kept
         filled, inside = kept, is_open
         if not is_open and not last and stream.descriptor is not None:
-            for raw in whole_lines(stream.descriptor, base, size):
-                yield Block(raw, base)
-                base += len(raw)
             stream.seek(base)
+            for raw in whole_lines(stream.descriptor, base, size):
+                base += len(raw)
+                stream.seek(base)
+                yield Block(raw, base - len(raw))
             filled = 0

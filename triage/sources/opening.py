@@ -43,11 +43,12 @@ class Stream:
     What cannot be opened, read or decoded is appended to `problems` and looks like the end of the file.
     """
 
-    __slots__ = ("_chunks", "_left", "_problems", "_raw", "_taken", "file", "read")
+    __slots__ = ("_chunks", "_left", "_problems", "_raw", "_taken", "consumed", "file", "read")
 
     def __init__(self, file: str, problems: list[Problem], raw: _Raw | None = None) -> None:
         self.file = file
         self.read = 0  # bytes given so far
+        self.consumed = 0  # bytes of the file read so far, compressed as they may be
         self._problems = problems
         known = _looked_into.pop(file, (None, b"")) if raw is None else (raw, b"")
         self._raw = known[0] or self._open()
@@ -93,7 +94,7 @@ class Stream:
         """Go on at `offset` of a file that has a `descriptor`: what comes before it counts as given."""
         if isinstance(self._raw, io.FileIO):
             self._raw.seek(offset)
-            self._left, self.read = memoryview(b""), offset
+            self._left, self.read, self.consumed = memoryview(b""), offset, offset
 
     def close(self) -> None:
         if self._raw is not None and self.file != STDIN:
@@ -124,9 +125,12 @@ class Stream:
             size = min(len(view), len(self._taken))
             view[:size] = self._taken[:size]
             self._taken = self._taken[size:]
+            self.consumed += size
             return size
         try:
-            return (self._raw.readinto(view) or 0) if self._raw is not None else 0
+            size = (self._raw.readinto(view) or 0) if self._raw is not None else 0
+            self.consumed += size
+            return size
         except (OSError, ValueError) as error:
             self._complain(f"cannot be read any further than {self.read} bytes: {reason(error)}")
             return 0

@@ -26,7 +26,7 @@ class Piece:
 
     `base`: offset of the piece's first byte in the decompressed file; `first_line`: its line number (1-based).
     `overlap`: matches that end inside `data[:overlap]` were in the piece before, too.
-    `size`, `lines`: bytes and lines of the file that the piece stands for, without the overlap.
+    `size`, `lines`: bytes and lines of the file that the piece stands for, without the overlap; `taken`: bytes read for it from the disk.
     `lead`: the beginning of the line that the piece begins inside of; `is_open`: it ends inside a line; `is_first`: a file begins with it.
     `known`: the last instant of each stream in earlier pieces. `resolved`: the last line of each stream that `carried` was asked for.
     `earlier`, `later`: the neighbours, from which lines are read as well, until the next piece is drawn.
@@ -34,7 +34,7 @@ class Piece:
 
     __slots__ = (
         "base", "clock", "data", "earlier", "file", "first_line", "is_first", "is_open", "known", "later", "layout", "lead", "lines", "origins",
-        "overlap", "resolved", "size", "source",
+        "overlap", "resolved", "size", "source", "taken",
     )  # fmt: skip
 
     def __init__(
@@ -48,7 +48,7 @@ class Piece:
         self.origins = origins
         self.layout = layout
         self.clock = clock
-        self.size = len(data)
+        self.size = self.taken = len(data)
         self.lines = 0
         self.overlap = 0
         self.lead: Lead | None = None

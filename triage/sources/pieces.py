@@ -28,6 +28,7 @@ from .structured import Rewriter, shapes_of
 __all__ = ["Line", "Piece", "first_piece", "lines_of", "looks_binary", "pieces"]
 
 PIECE = 1 << 20
+WORTH_A_THREAD = 8 * PIECE
 HEAD = 1 << 16  # bytes of a file in which its layout is looked for
 DATES = 16  # dates in the head of a file that are tried for one that a line is stamped with
 FEW_LINES = 8  # a file with fewer of them is taken to be laid out like the one before it, too
@@ -98,7 +99,7 @@ def lines_of(piece: Piece) -> Iterator[Line]:
 def is_big(files: Sequence[str]) -> bool:
     """Whether files are to be read whose bytes are always there, and enough of them that a thread is worth its start."""
     try:
-        return all(is_regular(file) for file in files) and sum(os.path.getsize(path_of(file)) for file in files) > 2 * PIECE
+        return all(is_regular(file) for file in files) and sum(os.path.getsize(path_of(file)) for file in files) > WORTH_A_THREAD
     except OSError:
         return False
 
@@ -121,6 +122,7 @@ class _Given:
     """Bytes in hand, read like a file."""
 
     descriptor = None
+    consumed = 0
 
     def __init__(self, given: bytes) -> None:
         self._left = given
@@ -147,7 +149,7 @@ class _Reader:
         rewriter: Rewriter | None = None
         lead: Lead | None = None
         line = told_line = 1
-        told_size = 0
+        told_size = taken = 0
         counts_all = self._numbered or not is_regular(file)
         for block in blocks(stream, size):
             rewriter = rewriter or _rewriter(block, file, problems)
@@ -170,6 +172,7 @@ class _Reader:
                 piece.lead = lead if block.inside else None
                 piece.is_open = block.open
                 piece.is_first = is_first
+                piece.taken, taken = max(stream.consumed - taken, 0), max(stream.consumed, taken)
                 yield piece
             if not block.open:
                 lead = None

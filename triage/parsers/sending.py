@@ -1,0 +1,60 @@
+"""Takes what a source gave from one process to another; the rules, which both have, stay where they are.
+
+A reading keeps what it may be asked for later (periodic lines, parts of a file to read again) and the way to make events of it, which leads
+to the compiled rules. Those are named instead of sent, so the two processes must have the same rules.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from triage.knowledge.table import RuleTable
+from triage.model import Event, Probe
+from triage.parsers.reading import Reading
+
+RULES = "rules"
+EVENTS = msgspec.msgpack.Decoder(tuple[Event, ...])  # ten times as fast as pickle, and there are many of these
+PROBES = msgspec.msgpack.Decoder(tuple[Probe, ...])
+
+
+class _Packer(pickle.Pickler):
+    """Names the rules."""
+
+    def persistent_id(self, obj: Any) -> str | None:
+        return RULES if isinstance(obj, RuleTable) else None
+
+
+class _Unpacker(pickle.Unpickler):
+    """Puts its own rules where they are named."""
+
+    def __init__(self, packed: bytes, table: RuleTable) -> None:
+        super().__init__(io.BytesIO(packed))
+        self._table = table
+
+    def persistent_load(self, pid: Any) -> RuleTable:
+        if pid != RULES:
+            raise pickle.UnpicklingError(f"only rules are named, not {pid!r}")
+        return self._table
+
+
+def packed(readings: Sequence[Reading]) -> bytes:
+    """Readings as bytes, for a process of ours to unpack."""
+    out = io.BytesIO()
+    bare = [msgspec.structs.replace(reading, events=(), probes=()) for reading in readings]
+    many = [(msgspec.msgpack.encode(reading.events), msgspec.msgpack.encode(reading.probes)) for reading in readings]
+    _Packer(out, pickle.HIGHEST_PROTOCOL).dump((bare, many))
+    return out.getvalue()
+
+
+def unpacked(data: bytes, table: RuleTable) -> list[Reading]:
+    """The readings that were packed by a process of ours with the same rules as `table`. Never to be given anything from elsewhere."""
+    bare, many = _Unpacker(data, table).load()
+    return [
+        msgspec.structs.replace(reading, events=EVENTS.decode(events), probes=PROBES.decode(probes))
+        for reading, (events, probes) in zip(bare, many, strict=True)
+    ]

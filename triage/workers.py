@@ -1,0 +1,163 @@
+"""Reads sources one after the other, or several at once, each in a process of its own: what they give is the same, in the same order."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from triage.knowledge.table import RuleTable
+from triage.model import Kind
+from triage.parsers.options import Options
+from triage.parsers.reading import Reading, read_source
+from triage.sources.find import Source
+from triage.sources.paths import is_regular, path_of
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+    from multiprocessing.sharedctypes import Synchronized
+
+WORTH_BYTES = 24 << 20  # of logs; for less, one process is done before others have begun
+WORTH_FILES = 400
+FILE_COSTS = 1 << 16  # bytes that are read in the time that opening a file takes
+BATCHES_EACH = 8  # batches a process gets, so that none is left with all the rest at the end
+LOOK_EVERY = 0.1  # seconds
+
+Task = tuple[int, Source, Kind]
+Told = Callable[[int], None]
+
+
+class Batch(NamedTuple):
+    """Sources for one process to read in one go, with their places among all."""
+
+    tasks: tuple[Task, ...]
+    cost: int
+
+
+class _Shared(NamedTuple):
+    """What the processes have in common: rules, options, and how many bytes they have read, all of them."""
+
+    table: RuleTable
+    options: Options
+    read: Synchronized[int]
+
+
+_shared: list[_Shared] = []
+
+
+def read_all(sources: Sequence[tuple[Source, Kind]], table: RuleTable, options: Options, *, jobs: int = 0, told: Told | None = None) -> list[Reading]:
+    """What each source gave, in their order. `jobs`: how many processes may read at once; 0 for as many as there are processors to use.
+
+    `told` is called with how many more bytes of the files were read, again and again while it goes on.
+    """
+    tasks = [(number, source, kind) for number, (source, kind) in enumerate(sources)]
+    most = min(jobs or _processors(), len(tasks))
+    shared = [task for task in tasks if most > 1 and _may_be_shared(task[1])]
+    if most < 2 or not hasattr(os, "fork") or not _is_worth_it(shared):
+        shared = []
+    done: dict[int, Reading] = {}
+    if shared:
+        done = dict(_read_at_once(_batches(shared, most), table, options, most, told))
+    for number, source, kind in tasks:
+        if number not in done:
+            done[number] = read_source(source, kind, table, options, told)
+    return [done[number] for number, _, _ in tasks]
+
+
+def _processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _may_be_shared(source: Source) -> bool:
+    """Whether all of it can be opened by another process: a pipe's bytes come once."""
+    return all(is_regular(file) for file in source.files)
+
+
+def _is_worth_it(tasks: Sequence[Task]) -> bool:
+    files = sum(len(source.files) for _, source, _ in tasks)
+    return len(tasks) > 1 and (files >= WORTH_FILES or sum(map(_cost, tasks)) - files * FILE_COSTS >= WORTH_BYTES)
+
+
+def _cost(task: Task) -> int:
+    """About how long it takes to read a source, as the number of bytes that are read in that time."""
+    total = 0
+    for file in task[1].files:
+        try:
+            total += os.path.getsize(path_of(file)) + FILE_COSTS
+        except OSError:
+            continue
+    return total
+
+
+def _batches(tasks: Sequence[Task], jobs: int) -> list[Batch]:
+    """The tasks in batches of about the same cost, the dearest first, so that the processes end together."""
+    costs = sorted(((_cost(task), task) for task in tasks), key=lambda one: (-one[0], one[1][0]))
+    most = max(sum(cost for cost, _ in costs) // (jobs * BATCHES_EACH), 1)
+    batches: list[Batch] = []
+    for cost, task in costs:
+        if batches and batches[-1].cost + cost <= most:
+            batches[-1] = Batch((*batches[-1].tasks, task), batches[-1].cost + cost)
+        else:
+            batches.append(Batch((task,), cost))
+    return batches
+
+
+def _read_at_once(batches: Sequence[Batch], table: RuleTable, options: Options, jobs: int, told: Told | None) -> Iterator[tuple[int, Reading]]:
+    """The readings with their places, as they are done. Where a process is killed, the sources that it had are left to who asks."""
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
+    table.ready()
+    fork = multiprocessing.get_context("fork")
+    shared = _Shared(table, options, fork.Value("Q", 0))
+    _shared[:] = [shared]
+    pool = ProcessPoolExecutor(jobs, fork, initializer=_begin)
+    try:
+        yield from _done({pool.submit(_read, batch.tasks): batch for batch in batches}, shared, told)
+    except BaseException:
+        for child in multiprocessing.active_children():
+            child.terminate()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+        _shared.clear()
+
+
+def _done(waiting: dict[Future[bytes], Batch], shared: _Shared, told: Told | None) -> Iterator[tuple[int, Reading]]:
+    from concurrent.futures import FIRST_COMPLETED, wait
+    from concurrent.futures.process import BrokenProcessPool
+
+    from triage.parsers.sending import unpacked
+
+    read = 0
+    while waiting:
+        done, _ = wait(waiting, LOOK_EVERY, FIRST_COMPLETED)
+        if told is not None and shared.read.value > read:
+            read, before = shared.read.value, read
+            told(read - before)
+        for one in done:
+            batch = waiting.pop(one)
+            try:
+                readings = unpacked(one.result(), shared.table)
+            except BrokenProcessPool:
+                continue
+            yield from zip((number for number, _, _ in batch.tasks), readings, strict=True)
+
+
+def _begin() -> None:
+    """A process begins: Ctrl-C, which all of a terminal's processes get, ends it without a word."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _read(tasks: tuple[Task, ...]) -> bytes:
+    from triage.parsers.sending import packed
+
+    shared = _shared[0]
+
+    def told(size: int) -> None:
+        with shared.read.get_lock():
+            shared.read.value += size
+
+    return packed([read_source(source, kind, shared.table, shared.options, told) for _, source, kind in tasks])
