@@ -24,7 +24,7 @@ from triage.verdict.common_cause import mark_ids
 from triage.verdict.hints import hints
 from triage.verdict.judge import Judge
 from triage.verdict.window import within
-from triage.workers import read_all
+from triage.workers import Progress, read_all
 
 Named = str | os.PathLike[str]
 
@@ -66,7 +66,15 @@ def several(paths: Named | Sequence[Named]) -> list[str]:
     return [os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
 
 
-def gather(paths: Sequence[str], known: Knowledge, *, kind: Kind | None = None, options: Options | None = None, jobs: int = 1) -> Evidence:
+def gather(
+    paths: Sequence[str],
+    known: Knowledge,
+    *,
+    kind: Kind | None = None,
+    options: Options | None = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> Evidence:
     """Finds, opens and parses everything in `paths`, up to `jobs` sources at once (0: as many as there are processors).
 
     Raises NothingToReadError where no path held anything of ours.
@@ -75,7 +83,7 @@ def gather(paths: Sequence[str], known: Knowledge, *, kind: Kind | None = None, 
     table = RuleTable(known)
     found, problems = find(paths, kind=kind)
     sources, dump_files, skipped = sort_files(found, paths, kind)
-    every = read_all(sources, table, options, jobs=jobs)
+    every = read_all(sources, table, options, jobs=jobs, progress=progress)
     readings, strange = known_ones(every, paths)
     dumps, dump_problems = _dumps(dump_files, options)
     told = (*problems, *skipped, *strange, *dump_problems, *(p for reading in every for p in reading.info.problems))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from triage.knowledge.table import RuleTable
 from triage.model import Kind
@@ -25,7 +25,14 @@ BATCHES_EACH = 8  # batches a process gets, so that none is left with all the re
 LOOK_EVERY = 0.1  # seconds
 
 Task = tuple[int, Source, Kind]
-Told = Callable[[int], None]
+
+
+class Progress(Protocol):
+    """Somebody who wants to know how far it is, in bytes of the files as they lie on disk."""
+
+    def begin(self, total: int) -> None: ...
+
+    def advance(self, size: int) -> None: ...
 
 
 class Batch(NamedTuple):
@@ -46,11 +53,13 @@ class _Shared(NamedTuple):
 _shared: list[_Shared] = []
 
 
-def read_all(sources: Sequence[tuple[Source, Kind]], table: RuleTable, options: Options, *, jobs: int = 0, told: Told | None = None) -> list[Reading]:
-    """What each source gave, in their order. `jobs`: how many processes may read at once; 0 for as many as there are processors to use.
-
-    `told` is called with how many more bytes of the files were read, again and again while it goes on.
-    """
+def read_all(
+    sources: Sequence[tuple[Source, Kind]], table: RuleTable, options: Options, *, jobs: int = 0, progress: Progress | None = None
+) -> list[Reading]:
+    """What each source gave, in their order. `jobs`: how many processes may read at once; 0 for as many as there are processors to use."""
+    told = None if progress is None else progress.advance
+    if progress is not None:
+        progress.begin(sum(_size(file) for source, _ in sources for file in source.files))
     tasks = [(number, source, kind) for number, (source, kind) in enumerate(sources)]
     most = min(jobs or _processors(), len(tasks))
     shared = [task for task in tasks if most > 1 and _may_be_shared(task[1])]
@@ -82,13 +91,15 @@ def _is_worth_it(tasks: Sequence[Task]) -> bool:
 
 def _cost(task: Task) -> int:
     """About how long it takes to read a source, as the number of bytes that are read in that time."""
-    total = 0
-    for file in task[1].files:
-        try:
-            total += os.path.getsize(path_of(file)) + FILE_COSTS
-        except OSError:
-            continue
-    return total
+    return sum(_size(file) + FILE_COSTS for file in task[1].files)
+
+
+def _size(file: str) -> int:
+    """The size of a file on disk; 0 for what has none."""
+    try:
+        return os.path.getsize(path_of(file)) if is_regular(file) else 0
+    except OSError:
+        return 0
 
 
 def _batches(tasks: Sequence[Task], jobs: int) -> list[Batch]:
@@ -104,7 +115,9 @@ def _batches(tasks: Sequence[Task], jobs: int) -> list[Batch]:
     return batches
 
 
-def _read_at_once(batches: Sequence[Batch], table: RuleTable, options: Options, jobs: int, told: Told | None) -> Iterator[tuple[int, Reading]]:
+def _read_at_once(
+    batches: Sequence[Batch], table: RuleTable, options: Options, jobs: int, told: Callable[[int], None] | None
+) -> Iterator[tuple[int, Reading]]:
     """The readings with their places, as they are done. Where a process is killed, the sources that it had are left to who asks."""
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
@@ -125,7 +138,7 @@ def _read_at_once(batches: Sequence[Batch], table: RuleTable, options: Options, 
         _shared.clear()
 
 
-def _done(waiting: dict[Future[bytes], Batch], shared: _Shared, told: Told | None) -> Iterator[tuple[int, Reading]]:
+def _done(waiting: dict[Future[bytes], Batch], shared: _Shared, told: Callable[[int], None] | None) -> Iterator[tuple[int, Reading]]:
     from concurrent.futures import FIRST_COMPLETED, wait
     from concurrent.futures.process import BrokenProcessPool
 

@@ -39,6 +39,7 @@ def input_options(command: F) -> F:
             click.option("--rank-from", type=RankPattern(), help="Regex with one group that finds the rank in a dump file's name."),
             click.option("--jobs", "-j", type=click.IntRange(min=0), default=0, metavar="N",
                          help="How many logs are read at once (default: as many as there are processors)."),
+            click.option("--progress/--no-progress", default=True, help="Show how far reading is, where stderr is a terminal."),
             click.option("--since", type=Moment(), help="Only what happened at or after this time."),
             click.option("--until", type=Moment(), help="Only what happened at or before this time."),
         )
@@ -72,6 +73,7 @@ def knowledge(folders: tuple[str, ...]) -> Knowledge:
 
 def gathered(paths: tuple[str, ...], known: Knowledge, **given: Any) -> Evidence:
     """What a command was given, read and parsed; exits with 2 and a clear word where nothing could be read."""
+    from triage.cli.progress import shown
     from triage.knowledge.load import RuleError
     from triage.parsers.options import Options
     from triage.parsers.sorting import NothingToReadError
@@ -81,7 +83,8 @@ def gathered(paths: tuple[str, ...], known: Knowledge, **given: Any) -> Evidence
         tz=given["tz"], year=given["year"], probe_format=given["probe_format"], probe_stamp=given["probe_stamp"], rank_from=given["rank_from"]
     )
     try:
-        return gather(paths, known, kind=given["kind"], options=options, jobs=given["jobs"])
+        with shown(given["progress"]) as progress:
+            return gather(paths, known, kind=given["kind"], options=options, jobs=given["jobs"], progress=progress)
     except (RuleError, NothingToReadError) as error:  # a rule of the user's may be one that the scanner cannot be made for
         click.echo(f"triage: {error}", err=True)
         raise SystemExit(NOTHING_READ) from error

@@ -1,0 +1,59 @@
+"""A reading that came from another process answers what the one that stayed at home answers."""
+
+from __future__ import annotations
+
+import gzip
+import pickle
+from pathlib import Path
+
+import pytest
+
+from tests.parsers.test_asides import NINE, log_of
+from triage.knowledge.load import load
+from triage.knowledge.table import RuleTable
+from triage.parsers.options import Options
+from triage.parsers.reading import Reading, read_source
+from triage.parsers.sending import packed, unpacked
+from triage.sources.find import Source
+
+TABLE, ELSEWHERE = RuleTable(load()), RuleTable(load())
+LIFE = ["boot", *["progress"] * 40, "loud", "stall", "stall", "death", "boot", *["quiet", "progress"] * 30]
+
+
+def reading(path: Path) -> Reading:
+    return read_source(Source(str(path), (str(path),)), "engine", TABLE, Options(year=2026))
+
+
+@pytest.mark.parametrize("name", ["vllm.log", "vllm.log.gz"])
+def test_what_was_sent_is_what_is_taken_and_answers_as_before(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(log_of(LIFE)) if name.endswith("gz") else log_of(LIFE))
+    home = reading(path)
+    (away,) = unpacked(packed([home]), ELSEWHERE)
+    assert away.info == home.info
+    assert away.events == home.events
+    assert home.pulse and away.pulse and home.trouble and away.trouble
+    assert away.pulse.between(NINE + 100, NINE + 500) == home.pulse.between(NINE + 100, NINE + 500)
+    assert len(home.trouble.between(0, float("inf"))) == 1
+    assert away.trouble.between(0, float("inf")) == home.trouble.between(0, float("inf"))
+
+
+def test_rules_are_not_sent(tmp_path: Path) -> None:
+    path = tmp_path / "vllm.log"
+    path.write_bytes(log_of(LIFE))
+    sent = packed([reading(path)])
+    assert b"RuleTable" not in sent
+    assert len(sent) < 200_000
+
+
+def test_no_other_name_stands_for_rules() -> None:
+    class Strange(pickle.Pickler):
+        def persistent_id(self, obj: object) -> str | None:
+            return "something" if obj is TABLE else None
+
+    import io
+
+    out = io.BytesIO()
+    Strange(out).dump(TABLE)
+    with pytest.raises(pickle.UnpicklingError, match="only rules"):
+        unpacked(out.getvalue(), TABLE)

@@ -1,0 +1,151 @@
+"""Several processes give what one gives, byte for byte, also where one of them is killed; pipes stay at home."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from triage import workers
+from triage.cli.main import main
+from triage.knowledge.load import load
+from triage.knowledge.table import RuleTable
+from triage.parsers import reading
+from triage.parsers.options import Options
+from triage.sources.find import Source
+from triage.sources.paths import STDIN
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+KNOWN = load()
+WEEKS = (FIXTURES / "outage-weeks" / "logs" / "vllm.log").read_bytes()
+
+
+@pytest.fixture
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few small logs are enough to be read at once."""
+    monkeypatch.setattr(workers, "WORTH_BYTES", -(1 << 40))
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    for number in range(6):
+        (tmp_path / f"engine-{number}.log").write_bytes(WEEKS)
+    (tmp_path / "probe.log").write_bytes((FIXTURES / "outage-weeks" / "logs" / "probe.log").read_bytes())
+    return tmp_path
+
+
+def sources_in(folder: Path) -> list[tuple[Source, workers.Kind]]:
+    files = sorted(folder.iterdir())
+    return [(Source(str(file), (str(file),)), "probe" if file.name == "probe.log" else "engine") for file in files]
+
+
+@pytest.mark.parametrize("form", ["table", "json", "csv"])
+@pytest.mark.usefixtures("eager")
+def test_the_answer_is_the_same_for_any_number_of_processes(form: str) -> None:
+    answers = {
+        CliRunner().invoke(main, ["classify", *map(str, sorted(FIXTURES.glob("*/logs"))), "--format", form, "--jobs", str(jobs)]).output
+        for jobs in (1, 2, 5)
+    }
+    assert len(answers) == 1
+
+
+@pytest.mark.usefixtures("eager")
+def test_several_processes_take_part(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read_here: list[str] = []
+    read = workers.read_source
+
+    def noting(source: Source, *more: object) -> reading.Reading:
+        read_here.append(source.name)  # in a child this is the child's own list
+        return read(source, *more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(workers, "read_source", noting)
+    found = workers.read_all(sources_in(logs), RuleTable(KNOWN), Options(), jobs=2)
+    assert [one.info.name for one in found] == [source.name for source, _ in sources_in(logs)]
+    assert not read_here
+
+
+@pytest.mark.usefixtures("eager")
+def test_what_a_killed_process_had_is_read_by_the_one_that_asks(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home, read, killed = os.getpid(), workers.read_source, logs / "engine-3.log"
+    whole = workers.read_all(sources_in(logs), RuleTable(KNOWN), Options(), jobs=1)
+
+    def dying(source: Source, *more: object) -> reading.Reading:
+        if os.getpid() != home and source.name == str(killed):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return read(source, *more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(workers, "read_source", dying)
+    found = workers.read_all(sources_in(logs), RuleTable(KNOWN), Options(), jobs=2)
+    assert [(one.info, one.events, one.probes) for one in found] == [(one.info, one.events, one.probes) for one in whole]
+
+
+@pytest.mark.usefixtures("eager")
+def test_how_far_it_is_adds_up_to_the_size_of_the_files(logs: Path) -> None:
+    class Note:
+        total, read = 0, 0
+
+        def begin(self, total: int) -> None:
+            self.total = total
+
+        def advance(self, size: int) -> None:
+            self.read += size
+
+    for jobs in (1, 2):
+        note = Note()
+        workers.read_all(sources_in(logs), RuleTable(KNOWN), Options(), jobs=jobs, progress=note)
+        assert note.total == sum(file.stat().st_size for file in logs.iterdir())
+        assert note.read <= note.total
+        assert jobs > 1 or note.read == note.total  # of several processes the last word may come after the last look
+
+
+def test_pipes_and_a_few_small_logs_are_read_at_home(logs: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    fifo = tmp_path_factory.mktemp("pipes") / "pipe.log"
+    os.mkfifo(fifo)
+    assert not workers._may_be_shared(Source(STDIN, (STDIN,)))
+    assert not workers._may_be_shared(Source(str(fifo), (str(fifo),)))
+    assert not workers._is_worth_it([(0, source, kind) for source, kind in sources_in(logs)])
+
+
+def test_batches_hold_every_task_once_and_the_dearest_come_first(logs: Path) -> None:
+    (logs / "big.log").write_bytes(WEEKS * 20)
+    tasks = [(number, source, kind) for number, (source, kind) in enumerate(sources_in(logs))]
+    batches = workers._batches(tasks, 2)
+    assert sorted(task[0] for batch in batches for task in batch.tasks) == list(range(len(tasks)))
+    assert batches[0].tasks[0][1].name.endswith("big.log")
+    assert [batch.cost for batch in batches] == [sum(map(workers._cost, batch.tasks)) for batch in batches]
+
+
+def test_an_interrupted_run_leaves_no_process_behind(tmp_path: Path) -> None:
+    for number in range(12):
+        (tmp_path / f"engine-{number}.log").write_bytes(WEEKS * 60)
+    run = subprocess.Popen(
+        [sys.executable, "-m", "triage", "classify", str(tmp_path), "--jobs", "2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert wait_for(lambda: len(children_of(run.pid)) == 2), "two processes have begun"
+    children = children_of(run.pid)
+    run.send_signal(signal.SIGINT)
+    out, err = run.communicate(timeout=60)
+    assert (run.returncode, out, err) == (130, "", "triage: interrupted\n")
+    assert wait_for(lambda: not any(Path(f"/proc/{child}").exists() for child in children))
+
+
+def children_of(pid: int) -> list[int]:
+    try:
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def wait_for(what: threading.Event | object) -> bool:
+    for _ in range(300):
+        if what():  # type: ignore[operator]
+            return True
+        time.sleep(0.05)
+    return False
