@@ -17,6 +17,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from triage.cli.main import main
+from triage.pipeline import classify as classify_paths
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 SCENARIOS = sorted(path.parent.name for path in FIXTURES.glob("*/expected.toml"))
@@ -189,3 +190,14 @@ def test_a_copy_with_every_file_compressed_says_the_same(tmp_path: Path) -> None
         path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes(), mtime=0))
         path.unlink()
     assert summary([str(copy)]) == summary([str(logs)])
+
+
+def test_a_log_of_errors_alone_gives_the_same_crashes(tmp_path: Path) -> None:
+    """What `grep ERROR`, a query by level, or a quiet log level leaves: no banner, no READY, no statistics."""
+    rotations = (FIXTURES / "outage-weeks" / "logs").glob("vllm.log*")
+    oldest_first = sorted(rotations, key=lambda file: -int(re.sub(r"\D", "", file.name) or 0))
+    lines = b"".join(gzip.decompress(f.read_bytes()) if f.suffix == ".gz" else f.read_bytes() for f in oldest_first).splitlines(keepends=True)
+    kept = [line for line in lines if b" ERROR " in line or b"[rank" in line[:80] or b"terminate called" in line]
+    (tmp_path / "vllm.log").write_bytes(b"".join(kept))
+    counts = Counter(verdict.fault_class for verdict in classify_paths(str(tmp_path / "vllm.log")).verdicts)
+    assert counts == {"cublas-fault": 9, "collective-hang": 4, "triton-fault": 4}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from triage.model import Boot, Event, Instant, Place
 from triage.timeline.boots import boots
 
@@ -96,3 +98,43 @@ def test_interleaved_streams_are_cut_each_for_itself() -> None:
 def test_the_end_of_a_log_alone_is_no_life() -> None:
     end = Event(kind="end", rule="log-ends", place=Place("x", "x.log", 9), text="", order=9)
     assert boots([end]) == []
+
+
+class Errors(Story):
+    """A log of errors alone: the same crash again and again, and never a banner."""
+
+    def crash(self, at: float, *, end: str = "vllm/death-fatal") -> Errors:
+        start = len(self.events)
+        self.say("signature", "cublas-fault/status", process="Worker_TP0").say("death", end, process="EngineCore", last="yes")
+        self.say("death", "vllm/death-engine-dead").say("signature", "native-crash/abort", process="Worker_TP0")
+        for after, index in zip((0.0, 1.0, 2.0, 25.0), range(start, start + 4), strict=True):
+            self.events[index] = msgspec.structs.replace(self.events[index], at=Instant.sharp(T0 + at + after))
+        return self
+
+
+def test_last_words_that_a_process_said_before_are_those_of_another_life() -> None:
+    lives = Errors().crash(0).crash(300).crash(9000).boots()
+    assert [b.boundary for b in lives] == ["log begins", "last words again", "last words again"]
+    assert [[e.rule.split("/")[1] for e in b.events] for b in lives] == [["status", "death-fatal", "death-engine-dead", "abort"]] * 3
+
+
+def test_the_same_last_words_within_the_time_of_one_death_are_those_of_one_life() -> None:
+    story = Story()
+    for _ in range(2):
+        story.say("death", "vllm/death-fatal", process="EngineCore", last="yes")
+    assert len(story.boots()) == 1
+
+
+def test_two_ranks_that_die_minutes_apart_are_one_life() -> None:
+    story = Errors().crash(0)
+    later = Story().say("death", "vllm/death-fatal", process="EngineCore_DP1", last="yes").events[0]
+    story.events.append(msgspec.structs.replace(later, at=Instant.sharp(T0 + 400), order=99))
+    assert len(story.boots()) == 1
+
+
+def test_what_a_dead_engine_tells_each_request_begins_no_life() -> None:
+    story = Errors().crash(0)
+    for minute in range(1, 30):
+        story.say("death", "vllm/death-engine-dead")
+        story.events[-1] = msgspec.structs.replace(story.events[-1], at=Instant.sharp(T0 + 60 * minute))
+    assert len(story.boots()) == 1

@@ -81,13 +81,17 @@ class Echoes(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"s
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A line of an engine's own life: banner, milestone, progress, stop, death ... Named groups become the event's data."""
+    """A line of an engine's own life: banner, milestone, progress, stop, death ... Named groups become the event's data.
+
+    `last`: a process writes it once in its life, at the end; heard from it again, another life lies between, whether a banner says so or not.
+    """
 
     id: str
     kind: LineKind
     pattern: str
     summary: str
     scan: str = ""
+    last: bool = False
     sources: tuple[Kind, ...] = ("engine",)
     samples: tuple[str, ...]
     near_misses: tuple[str, ...] = ()

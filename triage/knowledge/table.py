@@ -25,6 +25,7 @@ class Rule:
     `is_echo`: no exception in such a line is a root.
     `is_sticky`: what it tells of stays true for the whole process, wherever it is met.
     `is_harmless`: it tells of no fault; a few such lines are enough.
+    `is_last`: a process writes it once in its life, at the end.
     `is_telling`: it marks a turn in an engine's life or may be a fault; what stands around such a line is looked at, too.
     """
 
@@ -42,6 +43,7 @@ class Rule:
         self.is_fault = self.is_root and fault is not None and fault.fault
         self.is_sticky = isinstance(definition, Signature) and "*" in definition.explains
         self.is_trouble = self.kind == "trouble"
+        self.is_last = isinstance(definition, Line) and definition.last
         self.is_telling = self.kind in LIFE_KINDS or self.is_root
 
     @cached_property

@@ -10,7 +10,6 @@ are cut out, freed of their envelope and matched exactly. A sample of what becom
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from triage.knowledge.scanner import Hits
@@ -26,7 +25,6 @@ from triage.sources.clock import Clock, carried
 from triage.sources.envelopes import LONGEST, opened
 from triage.sources.pieces import Line, Piece
 
-EVIDENCE_PER_RULE = 64
 MOST_STREAMS = 256
 LONGEST_TEXT = 4096
 FIELDS = (b'="', b"[resource.labels.")  # how RFC 5424 and Google Cloud write the fields of their envelopes
@@ -43,7 +41,6 @@ class EngineParser:
         self.clock = clock
         self.problems: list[Problem] = []
         self.asides = Asides(table, source, clock, self._of_beat, self._of_trouble)
-        self._most = [1 << 20 if rule.kind in ("boot", "ready") else EVIDENCE_PER_RULE for rule in table.rules]
         self._scanned = 0
         self._held: tuple[Piece, Line] | None = None
         self._streams: dict[str, str] = {}  # each stream with the invocation of its last event
@@ -67,15 +64,15 @@ class EngineParser:
 
     def _events_of(self, piece: Piece) -> list[Event]:
         hits, asides = self.asides.scan(piece)
-        seen: Counter[int] = Counter()
-        events = [event for line in by_line(piece.data, hits) for event in self._line_events(piece, line, seen)]
+        self._repeats.new_piece()
+        events = [event for line in by_line(piece.data, hits) for event in self._line_events(piece, line)]
         base = self._scanned - piece.overlap
         telling = [event.order - base for event in events if self.table.by_id[event.rule].is_telling]
         turns = sorted(event.order - base for event in events if event.kind in TURNS)
         events += self.asides.around(piece, asides, base, telling, turns)
         return sorted(events, key=lambda event: event.order)
 
-    def _line_events(self, piece: Piece, hits: Hits, seen: Counter[int]) -> Iterator[Event]:
+    def _line_events(self, piece: Piece, hits: Hits) -> Iterator[Event]:
         """The events of one line. Where a rule knows the line as an echo, what looks like a fault in it is none."""
         if self._repeats.is_enough(hits):
             return
@@ -87,7 +84,7 @@ class EngineParser:
         wanted = 0
         for end, index in self._echoes_first(hits, begin + self._own_length(piece, raw)):
             rule = self.table[index]
-            if seen[index] >= self._most[index]:
+            if self._repeats.is_plenty(index, raw, several=len(self._streams) > 1):
                 wanted += 1
                 continue
             line = self._line(piece, end - 1)
@@ -99,7 +96,7 @@ class EngineParser:
                 continue
             if rule.is_echo:
                 echoes.add(line.start)
-            if self._is_wanted(rule, index, seen):
+            if self._is_wanted(rule, index):
                 wanted += 1
                 if event := self._event(piece, line, rule, matched):
                     yield event
@@ -119,14 +116,13 @@ class EngineParser:
         kept = [hit for hit in hits if hit[0] <= own or self.table[hit[1]].kind == "step"]
         return sorted(kept, key=lambda hit: not self.table[hit[1]].is_echo)
 
-    def _is_wanted(self, rule: Rule, index: int, seen: Counter[int]) -> bool:
+    def _is_wanted(self, rule: Rule, index: int) -> bool:
         """Counts one match; whether it is worth an event: of what harms nobody a few in each life of the engine are."""
         if rule.kind == "boot":
             self._repeats.new_life()
-            seen.clear()
         if rule.is_harmless:
             return self._repeats.is_told(index)
-        seen[index] += 1
+        self._repeats.count(index)
         return True
 
     def _event(self, piece: Piece, line: Line, rule: Rule, matched: tuple[str, dict[str, str]]) -> Event | None:
@@ -203,6 +199,8 @@ class EngineParser:
             self._streams[line.stream] = line.invocation
         if line.invocation:
             data["invocation"] = line.invocation
+        if rule.is_last:
+            data["last"] = "yes"
         return Event(
             kind=rule.kind,
             rule=rule.id,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import re
+from collections import Counter, deque
 from typing import TypeVar
 
 from triage.knowledge.scanner import Hits
@@ -13,7 +14,12 @@ KEPT = 4096
 LONGEST = 1024
 HARMLESS_PER_LIFE = 16
 MARKS_PER_LIFE = 4096  # lines that speak for a common cause, such as a unit reload: a host's journal has weeks of them, and no lives
+EVIDENCE_PER_RULE = 64
+ENDS_PER_RULE = 16  # marks of an end and echoes of it: the first ones tell all
+MINUTES = 16  # several streams may have clocks of their own
+STAMPED_WITHIN = 200
 _DIGITS = b"0123456789"
+_MINUTE = re.compile(rb"\d\d:\d\d(?=:\d\d)")
 
 T = TypeVar("T")
 Wording = tuple[bytes, frozenset[int]]
@@ -26,13 +32,38 @@ class Repeats:
         marks = {mark for cause in table.knowledge.common_causes.causes for mark in cause.marks}
         self._most_harmless = [MARKS_PER_LIFE if rule.id in marks else HARMLESS_PER_LIFE for rule in table.rules]
         self._harmless: Counter[int] = Counter()  # lines of each harmless rule
+        self._most_evidence = [_most_evidence(rule) for rule in table.rules]
+        self._evidence: Counter[int] = Counter()  # lines of each other rule
+        self._minutes: deque[bytes] = deque(maxlen=MINUTES)  # in which some rule was met often enough
         self._settled: set[Wording] = set()
         self._misses: set[tuple[str, str, str, str]] = set()
 
     def new_life(self) -> None:
-        """An engine boots: what was harmless is told anew."""
+        """An engine boots: what was harmless is told anew, and evidence is counted anew."""
         self._harmless.clear()
         self._settled.clear()
+        self.new_piece()
+
+    def new_piece(self) -> None:
+        """Another part of the log begins, which may have no clock: evidence is counted anew."""
+        self._evidence.clear()
+        self._minutes.clear()
+
+    def is_plenty(self, index: int, raw: bytes, *, several: bool) -> bool:
+        """Whether a rule was met so often, in the minute of this line, that one more says nothing new. `several`: streams share the log."""
+        if self._evidence[index] < (EVIDENCE_PER_RULE if several else self._most_evidence[index]):
+            return False
+        found = _MINUTE.search(raw, 0, STAMPED_WITHIN)
+        minute = found[0] if found else b""
+        if minute in self._minutes:
+            return True
+        self._minutes.append(minute)
+        self._evidence.clear()
+        return False
+
+    def count(self, index: int) -> None:
+        """Counts one piece of evidence."""
+        self._evidence[index] += 1
 
     def is_enough(self, hits: Hits) -> bool:
         """Whether all that these hits may tell is harmless and was told often enough."""
@@ -60,6 +91,12 @@ class Repeats:
         """Remembers that it does not."""
         if len(who.message) <= LONGEST:
             _keep(self._misses, (rule.id, who.process, who.level, who.message))
+
+
+def _most_evidence(rule: Rule) -> int:
+    if rule.kind in ("boot", "ready"):
+        return 1 << 20
+    return ENDS_PER_RULE if rule.kind in ("death", "exit") or rule.is_echo else EVIDENCE_PER_RULE
 
 
 def _keep(kept: set[T], one: T) -> None:

@@ -1,7 +1,8 @@
 """Cuts the events of one stream into boots: one life of an engine each, by the strongest boundary there is.
 
 Strength order: a structural mark (journald invocation, container file number), then the first banner after an end or after
-READY, then a pid that changed under the same process name. A gap in time alone never cuts.
+READY, then a pid that changed under the same process name, then last words that a process has said before: a log of errors alone
+has no banners. A gap in time alone never cuts.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import msgspec
 from triage.model import Boot, Event, Seconds
 
 ENDS = ("stop", "death", "exit")
+DIES_FOR: Seconds = 30.0  # the same last words within that time are those of one death; no engine boots faster
 SAME_SHARE = 0.9  # two engines that start in one second share their banner, not nine tenths of all they say
 LATE_BANNERS = ("torch/boot-uvicorn",)  # one for each server process, beside each other in one log: a new life only after an end
 _ASSIGNED = re.compile(r"\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)(?:=| set by environment to | is set to )('[^']*'|\"[^\"]*\"|\S*)")
@@ -33,11 +35,14 @@ class _Life:
         self.pids: dict[str, int] = {}
         self.opening = ""
         self.grown = False
+        self.last_words: dict[tuple[str, str, int | None], Seconds] = {}
 
     def add(self, event: Event) -> None:
         self.events.append(event)
         self.kinds.add(event.kind)
         self.grown |= event.kind == "milestone"
+        if event.at and "last" in event.data:
+            self.last_words.setdefault(_speaker(event), event.at.latest)
         if event.kind == "boot":
             self.opening = self.opening or event.rule
             if event.pid is not None:
@@ -50,9 +55,13 @@ class _Life:
             return "invocation id"
         if _differ(_container_number(event), _container_number(last)):
             return "container file"
-        if event.kind != "boot":
-            return ""
-        return self._banner_boundary(event)
+        if event.kind == "boot":
+            return self._banner_boundary(event)
+        return "last words again" if self._died_before(event) else ""
+
+    def _died_before(self, event: Event) -> bool:
+        said = self.last_words.get(_speaker(event)) if event.at and "last" in event.data else None
+        return bool(said is not None and event.at and event.at.earliest > said + DIES_FOR)
 
     def _banner_boundary(self, event: Event) -> str:
         if self.kinds.intersection(ENDS) or (event.rule not in LATE_BANNERS and any(e.serves for e in self.events)):
@@ -63,15 +72,35 @@ class _Life:
             return "banner again"
         return ""
 
-    def released(self) -> list[Event]:
-        """Take back the trailing config lines after an end: an entrypoint echoes them before the next banner."""
-        if not self.kinds.intersection(ENDS):
-            return []
+    def released(self, following: Event) -> list[Event]:
+        """Take back the last lines that belong to the life which `following` begins, or whose last words it is."""
+        if "last" in following.data and self._died_before(following):
+            count = self._rebegun(following)
+        else:
+            count = self._before_echoes() if self.kinds.intersection(ENDS) else len(self.events)
+        taken, self.events = self.events[count:], self.events[:count]
+        return taken
+
+    def _before_echoes(self) -> int:
+        """How many events come before the config lines at the end: an entrypoint echoes them before the next banner."""
         count = len(self.events)
         while count and self.events[count - 1].kind == "config":
             count -= 1
-        taken, self.events = self.events[count:], self.events[:count]
-        return taken
+        return count
+
+    def _rebegun(self, again: Event) -> int:
+        """How many events come before the longest silence between the first last words and the second: in it one life ended."""
+        last = said = self.last_words[_speaker(again)]
+        silences = []
+        for index, event in enumerate((*self.events, again)):
+            if event.at and event.at.earliest >= said:
+                silences.append((event.at.earliest - last, index))
+                last = event.at.earliest
+        return max(silences)[1]
+
+
+def _speaker(event: Event) -> tuple[str, str, int | None]:
+    return event.rule, event.process, event.rank
 
 
 def _differ(one: str, other: str) -> bool:
@@ -138,7 +167,7 @@ def _cut(events: Sequence[Event]) -> list[Boot]:
         boundary = lives[-1].boundary_before(event) if lives else ("banner" if event.kind == "boot" else "log begins")
         if boundary:
             life = _Life(boundary)
-            for early in lives[-1].released() if lives else ():
+            for early in lives[-1].released(event) if lives else ():
                 life.add(early)
             lives.append(life)
         lives[-1].add(event)

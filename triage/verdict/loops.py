@@ -38,6 +38,9 @@ def _repeats(verdict: Verdict, first: Verdict, last: Verdict) -> bool:
 
 
 def _never_served(boot: Boot) -> bool:
+    """Whether it shows no sign that it was up. Where a log of errors alone tells lives apart, only a word of a failed start says so."""
+    if boot.boundary == "last words again" and not any(e.kind == "death" and e.rule.endswith("-start") for e in boot.events):
+        return False
     return boot.ready is None and not any(e.serves for e in boot.events)
 
 

@@ -6,6 +6,7 @@ from triage.model import Boot, Event, Phase
 
 MILESTONES = ("load", "weights", "compile", "kv-cache", "capture", "init-done", "ready")
 OPTIONAL = ("compile", "capture")
+BANNERLESS = ("log begins", "last words again")  # boundaries of boots whose beginning nobody saw
 
 
 def milestone(event: Event) -> str:
@@ -47,7 +48,7 @@ class Course:
         marks = [m for m, e in self._milestones if _before(e, event)]
         if marks and marks[-1] == "capture":
             return "capture"
-        return "boot" if self._boot.boundary != "log begins" or marks or _before(self._banner, event) else "unknown"
+        return "boot" if self._boot.boundary not in BANNERLESS or marks or _before(self._banner, event) else "unknown"
 
 
 def _before(earlier: Event | None, event: Event) -> bool:
