@@ -14,7 +14,7 @@ import msgspec
 
 from triage.knowledge.cache import cache_folder, write_atomically
 from triage.knowledge.fragments import FragmentError, with_fragments, written_out
-from triage.knowledge.schema import CommonCauses, Echoes, EngineLines, FaultClass, Forks, Fragment, Probes, Troubles, UserText, Xids
+from triage.knowledge.schema import CommonCauses, Echoes, EngineLines, FaultClass, Forks, Fragment, Probes, Redaction, Troubles, UserText, Xids
 from triage.knowledge.whole import Knowledge, overlaid
 
 __all__ = ["Knowledge", "RuleError", "builtin_rules", "load"]
@@ -143,6 +143,7 @@ _SINGLE_FILES: dict[str, tuple[str, type[Any] | None]] = {
     "trouble.toml": ("trouble", Troubles),
     "common_causes.toml": ("common_causes", CommonCauses),
     "user_text.toml": ("user_text", UserText),
+    "redact.toml": ("redaction", Redaction),
     FRAGMENTS: ("fragments", dict[str, Fragment]),
 }
 
@@ -195,6 +196,8 @@ def ids_in(told: Any) -> list[str]:
         return [line.id for line in told.lines]
     if isinstance(told, CommonCauses):
         return [f"common cause {cause.id}" for cause in told.causes]
+    if isinstance(told, Redaction):
+        return [f"redaction {rule.id}" for rule in told.rules]
     if isinstance(told, Xids):
         return [f"Xid {xid.number}" for xid in told.xids]
     if isinstance(told, Echoes):

@@ -7,7 +7,7 @@ from typing import Any
 
 import regex
 
-from triage.knowledge.schema import CommonCauses, Probes, Signature, UserText
+from triage.knowledge.schema import CommonCauses, Probes, Redaction, Signature, UserText
 
 
 def bad_regexes(told: Any) -> Iterator[tuple[str, str]]:
@@ -26,6 +26,8 @@ def _expressions(told: Any) -> Iterator[tuple[str, str, str]]:
     elif isinstance(told, CommonCauses):
         for cause in told.causes:
             yield from ((cause.id, key, getattr(cause, key)) for key in ("refusals", "masks"))
+    elif isinstance(told, Redaction):
+        yield from ((rule.id, "pattern", rule.pattern) for rule in told.rules)
     elif isinstance(told, Probes):
         yield from ((text.id, "pattern", text.pattern) for text in told.texts)
     for rule in getattr(told, "signatures", getattr(told, "lines", ())):

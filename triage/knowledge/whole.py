@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from triage.knowledge.schema import CommonCauses, EngineLines, FaultClass, Forks, Probes, Signature, Troubles, UserText, Xids
+from triage.knowledge.schema import CommonCauses, EngineLines, FaultClass, Forks, Kept, Probes, Redaction, Signature, Troubles, UserText, Xids
 
 
 class Knowledge(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,6 +23,7 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True):
     user_text: UserText = UserText()
     trouble: Troubles = Troubles()
     common_causes: CommonCauses = CommonCauses()
+    redaction: Redaction = Redaction()
 
     def class_of(self, signature: str) -> FaultClass | None:
         """The class whose file holds the signature with this id, if any."""
@@ -56,7 +57,16 @@ def overlaid(old: Knowledge, new: Knowledge) -> Knowledge:
         user_text=UserText(tuple(dict.fromkeys((*old.user_text.begins, *new.user_text.begins)))),
         trouble=Troubles(_merged(old.trouble.lines, new.trouble.lines, moved)),
         common_causes=CommonCauses(_merged(old.common_causes.causes, new.common_causes.causes)),
+        redaction=with_more(old.redaction, new.redaction),
     )
+
+
+def with_more(old: Redaction, new: Redaction) -> Redaction:
+    """Both: rules of an id that `old` has stand instead of its own, all that either keeps is kept."""
+    keep = Kept(
+        hosts=(*old.keep.hosts, *new.keep.hosts), users=(*old.keep.users, *new.keep.users), addresses=(*old.keep.addresses, *new.keep.addresses)
+    )
+    return Redaction(_merged(old.takes, new.takes), _merged(old.names, new.names), keep)
 
 
 def _rule_ids(knowledge: Knowledge) -> set[str]:

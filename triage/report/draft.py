@@ -21,7 +21,8 @@ LONGEST_NAME = 48
 LONGEST_TITLE = 100
 LONGEST_SAMPLE = 600
 HEALTHY_KINDS = ("ready", "milestone", "progress")  # lines of a boot that never hold a key, unlike those that list its arguments
-_REDACTED = re.compile("<secret>|…")
+_REDACTED = re.compile(r"<secret>|…|\b(?:HOST|USER|EMAIL|MAC)\d+\b")
+_ADDRESS = re.compile(r"\bIP\d+\b")
 _COMMON = frozenset({"error", "exception", "runtimeerror", "the", "for", "and", "was", "with", "num", "str"})
 
 
@@ -78,13 +79,13 @@ def _draft(cluster: Cluster, every: Iterable[Cluster], taken: set[str]) -> Draft
     sample = _sample(line, pattern)
     if not re.search(pattern, sample):
         return Draft(refused="what tells of it is a user's words or a secret")
-    name = _name(masked(redacted(message(line))), taken)
+    name = _name(masked(_shown(message(line))), taken)
     return Draft(name=name, text=_text(cluster, name, pattern, sample))
 
 
 def _pattern(text: str) -> str:
     """A pattern that `text` itself matches and that holds nothing redacted: of all of it, or of the longest part between what was redacted."""
-    shown = redacted(text)
+    shown = _shown(text)
     parts = sorted(_REDACTED.split(shown), key=len, reverse=True)
     return next((pattern for part in (shown, *parts) if (pattern := pattern_for(part)) and re.search(pattern, text)), "")
 
@@ -109,7 +110,7 @@ def _text(cluster: Cluster, name: str, pattern: str, sample: str) -> str:
     values = {
         "class": name,
         "family": family,
-        "title": redacted(cluster.mask)[:LONGEST_TITLE],
+        "title": _shown(cluster.mask)[:LONGEST_TITLE],
         "meaning": f"Drafted from {count} that no rule named ({when}). Say here what happened, once you know.",
         "decides": "Of the lines that look like trouble this one says most, nearest to the end. Whether it is the cause nobody has checked.",
     }
@@ -135,7 +136,7 @@ near_misses = [
 
 def _sample(line: Event, pattern: str) -> str:
     """The real line, redacted, cut behind what the pattern needs."""
-    text = redacted(line.text)
+    text = _shown(line.text)
     found = re.search(pattern, text)
     return words.clean(text[: max(found.end(), LONGEST_SAMPLE)] if found else text)
 
@@ -143,7 +144,7 @@ def _sample(line: Event, pattern: str) -> str:
 def _near_miss(cluster: Cluster, pattern: str, sample: str) -> tuple[str, str]:
     """The line most like the sample that the pattern does not match and from which the engine went on, and where it was taken from."""
     wanted = words_of(masked(sample))
-    lines = {words.clean(redacted(e.text))[:LONGEST_SAMPLE]: e for e in _healthy(cluster)}
+    lines = {words.clean(_shown(e.text))[:LONGEST_SAMPLE]: e for e in _healthy(cluster)}
     lines = {text: event for text, event in lines.items() if text.strip() and not re.search(pattern, text)}
     if lines:
         best = max(sorted(lines), key=lambda text: len(wanted & words_of(masked(text))))
@@ -169,3 +170,8 @@ def _quoted(text: str) -> str:
     """`text` as a string in TOML: literal where it has backslashes or quotes, for people read it; else with the escapes JSON shares with it."""
     literal = text.isprintable() and ("\\" in text or '"' in text) and "'''" not in text and not text.endswith("'")
     return f"'''{text}'''" if literal else orjson.dumps(text).decode()
+
+
+def _shown(text: str) -> str:
+    """`text` redacted, its addresses no one's but still addresses, so that a pattern for it also finds the real ones."""
+    return _ADDRESS.sub("0.0.0.0", redacted(text))
