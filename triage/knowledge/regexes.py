@@ -28,6 +28,7 @@ def _expressions(told: Any) -> Iterator[tuple[str, str, str]]:
             yield from ((cause.id, key, getattr(cause, key)) for key in ("refusals", "masks"))
     elif isinstance(told, Redaction):
         yield from ((rule.id, "pattern", rule.pattern) for rule in told.rules)
+        yield from (("redact.toml", "keep.quotes", quote) for quote in told.keep.quotes)
     elif isinstance(told, Probes):
         yield from ((text.id, "pattern", text.pattern) for text in told.texts)
     for rule in getattr(told, "signatures", getattr(told, "lines", ())):

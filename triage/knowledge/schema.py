@@ -216,7 +216,8 @@ class TakeRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Something that is taken out of whatever leaves the house: the group `value` of the pattern, else all that it matches.
 
     With `literal` it is the value behind the match: a quoted text, a list or a dict, with `bare` also a word. `needs` are small letters of
-    which one stands in every line that the pattern matches. `put` stands instead; `kind` is what it is counted as.
+    which one stands in every line that the pattern matches. `put` stands instead; `kind` is what it is counted as. `lasts`: what goes to the
+    end of its line goes on in the lines below, up to one with this text.
     """
 
     id: str
@@ -226,6 +227,7 @@ class TakeRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     literal: bool = False
     bare: bool = False
     put: str = "<secret>"
+    lasts: str = ""
     samples: tuple[str, ...]
     near_misses: tuple[str, ...]
 
@@ -243,11 +245,15 @@ class NameRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What says nothing about anybody and stays: names of hosts (and of all below them, where they have a dot), of users, addresses."""
+    """What says nothing about anybody and stays: names of hosts (and of all below them, where they have a dot), of users, addresses.
+
+    `quotes`: regexes for what stands before a quoted text that is no user's.
+    """
 
     hosts: tuple[str, ...] = ()
     users: tuple[str, ...] = ()
     addresses: tuple[str, ...] = ()
+    quotes: tuple[str, ...] = ()
 
 
 class Redaction(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"takes": "take", "names": "name"}):

@@ -63,9 +63,8 @@ def overlaid(old: Knowledge, new: Knowledge) -> Knowledge:
 
 def with_more(old: Redaction, new: Redaction) -> Redaction:
     """Both: rules of an id that `old` has stand instead of its own, all that either keeps is kept."""
-    keep = Kept(
-        hosts=(*old.keep.hosts, *new.keep.hosts), users=(*old.keep.users, *new.keep.users), addresses=(*old.keep.addresses, *new.keep.addresses)
-    )
+    both = {key: (*getattr(old.keep, key), *getattr(new.keep, key)) for key in Kept.__struct_fields__}
+    keep = Kept(**both)
     return Redaction(_merged(old.takes, new.takes), _merged(old.names, new.names), keep)
 
 

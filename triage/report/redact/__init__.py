@@ -9,6 +9,7 @@
 {'user': 1, 'host': 1}
 """
 
+from triage.report.redact.findings import knowing
 from triage.report.redact.redactor import Redactor, redacted
 
-__all__ = ["Redactor", "redacted"]
+__all__ = ["Redactor", "knowing", "redacted"]

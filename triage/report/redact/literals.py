@@ -25,6 +25,12 @@ def value_after(text: str, start: int, *, bare: bool) -> tuple[int, int] | None:
     return (first, last) if first < last and text[first:last] not in NOTHING else None
 
 
+def closing_of(text: str, start: int) -> str:
+    """What would end the value that begins at `start` and has not ended: the quote before it; nothing where it ended or is no quoted text."""
+    mark = text[start - 1 : start]
+    return mark if mark in ("'", '"') else ""
+
+
 def _word(text: str, start: int) -> tuple[int, int] | None:
     while start < len(text) and text[start] in " \t":
         start += 1

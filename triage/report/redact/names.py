@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 _PIECE = re.compile(r"[^\W_]+")
 _GIVEN = re.compile(r"(?:HOST|USER|EMAIL|IP|MAC)\d+")
-SHORTEST = 3  # letters: what is shorter stands in too many words of other meaning to be looked for everywhere
+SHORTEST = 3  # letters, or 2 where one is a digit: what is shorter has too many other meanings to be looked for everywhere
 
 
 class Names:
@@ -40,7 +40,10 @@ class Names:
     def keeps(self, name: str) -> bool:
         """Whether a name says nothing about anybody, or is one of ours already."""
         lower = name.lower()
-        return lower in self._kept or _GIVEN.fullmatch(name.upper()) is not None or any(lower.endswith(f".{kept}") for kept in self._kept if "." in kept)
+        if lower in self._kept or _GIVEN.fullmatch(name.upper()):
+            return True
+        above = [place + 1 for place, sign in enumerate(lower) if sign == "."]
+        return any(lower[start:] in self._kept and "." in lower[start:] for start in above)
 
     def replaced(self, text: str, tell: Callable[[str], None]) -> str:
         """`text` with each name that is looked for everywhere replaced by its pseudonym; `tell` hears the kind of each. Linear."""
@@ -67,7 +70,7 @@ class Names:
 
     def _look_for(self, name: str, kind: str, given: str) -> None:
         pieces = _PIECE.match(name)
-        if pieces is None or len(name) < SHORTEST or name.isdigit():
+        if pieces is None or len(name) < SHORTEST - any(map(str.isdigit, name)) or name.isdigit():
             return
         same = self._known.setdefault(pieces[0], [])
         same.append((name, kind, given))

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from typing import Any
 
 import regex
 
 from triage.knowledge.load import load
 from triage.knowledge.schema import NameRule, Redaction, TakeRule
-from triage.report.redact.literals import value_after
+from triage.report.redact.literals import closing_of, value_after
 from triage.report.redact.names import Names
 
 LONGEST_QUOTE = 60
 MOST_WORDS = 3
+LONGEST_LEAD = 80  # letters before a quote that tell whose words it has
 SECONDS = 2.0  # for one rule on one text; more only where the text is longer than a megabyte
 UNCHECKED = "<taken out: it took too long to check>"
 _PROSE = re.compile(r"""(?<!\w)'[^'\n]*'(?!\w)|"[^"\n]*\"""")
 _PATH = re.compile(r"(?:[A-Za-z]:)?[./\\][\w./\\@:~<>-]{0,300}\.[A-Za-z0-9]{1,5}")
+_RECORD = re.compile(
+    r"\S{0,80}?\s{0,4}(?:\(.{0,60}?\)\s{0,4})?"  # who speaks
+    r"(?:\[?\d{4}-\d\d-\d\d|\[?(?:INFO|WARN|ERROR|DEBUG|CRIT)|[EWIF]\d{4} |[A-Z][a-z]{2} [ \d]\d )"
+)
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]P^_X][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?|[ -/]*[0-~])?")
 
 
@@ -35,6 +42,7 @@ class Redactor:
         self._rules = (rules if rules is not None else load().redaction) if on else Redaction()
         keep = self._rules.keep
         self._names = Names((*keep.hosts, *keep.users, *keep.addresses))
+        self._kept_quotes = _compiled(f"(?:{'|'.join(keep.quotes)})$") if keep.quotes else None
         self._counts: Counter[str] = Counter()
 
     @property
@@ -50,28 +58,81 @@ class Redactor:
         if not self.on or not text:
             return text
         shown = _bare(text)
+        lower = shown.lower()
         try:
-            for rule in self._rules.takes:
-                shown = self._without(rule, shown)
-            shown = self._with_pseudonyms(shown)
+            for take in self._rules.takes:
+                if _may_hold(take.needs, lower):
+                    shown = self._without(take, shown)
+            for name in self._rules.names:
+                if _may_hold(name.needs, lower):
+                    shown = self._named(name, shown)
+            shown = _PROSE.sub(self._short_quote, self._names.replaced(shown, self._count))
         except TimeoutError:
             self._counts["unchecked"] += 1
             return UNCHECKED
-        return _PROSE.sub(self._short_quote, shown)
+        return shown
 
-    def meet(self, texts: Iterable[str], hosts: Iterable[str] = ()) -> None:
-        """Learn the names in texts that are redacted later, and hosts that a record names as such: then the first text knows them all."""
-        for host in hosts:
-            if self.on and host:
-                self._names.of("host", host, everywhere=True)
-        for text in texts:
-            counts = self._counts.copy()
-            self.text(text)
-            self._counts = counts
+    def lines(self, lines: Sequence[str]) -> list[str]:
+        """Lines that stand below each other in one log; what began in one and ends in a later one (a prompt, a private key) is taken out of all."""
+        out: list[str] = []
+        awaited = ""
+        for line in lines:
+            if awaited and not _begins(line):
+                self._counts["continued"] += self.on
+                out.append("…" if self.on else line)
+                awaited = "" if awaited in line else awaited
+                continue
+            out.append(self.text(line))
+            awaited = self._left_open(line)
+        return out
+
+    def settings(self, given: Mapping[str, str]) -> dict[str, str]:
+        """Names and values of a configuration or an environment; a value whose name tells of a secret or of a user's words goes whole."""
+        return {self.text(name): self._setting(name, value) for name, value in given.items()}
+
+    def document(self, value: Any) -> Any:
+        """A JSON value of ours with each text in it redacted, keys and numbers as they are; the value of a key `host` is a host."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, dict):
+            return {key: self.host(one) if key == "host" and isinstance(one, str) else self.document(one) for key, one in value.items()}
+        return [self.document(one) for one in value] if isinstance(value, list | tuple) else value
+
+    def host(self, name: str) -> str:
+        """The pseudonym of a host that a record names as such."""
+        return self._names.of("host", name, everywhere=True) if self.on and name else name
+
+    def meet(self, texts: Iterable[str]) -> None:
+        """Learn the names in texts that are redacted later: then the first of them knows the names of the last. Nothing is counted."""
+        counts = self._counts.copy()
+        for text in dict.fromkeys(texts if self.on else ()):
+            shown = _bare(text)
+            lower = shown.lower()
+            with contextlib.suppress(TimeoutError):
+                for rule in self._rules.names:
+                    if _may_hold(rule.needs, lower):
+                        self._named(rule, shown)
+        self._counts = counts
+
+    def _setting(self, name: str, value: str) -> str:
+        probe = f'{name}="x"'
+        for rule in self._rules.takes:
+            if rule.literal and value and any(m.end() in (len(name) + 1, len(name) + 2) for m in _compiled(rule.pattern).finditer(probe)):
+                self._counts[rule.kind] += 1
+                return rule.put
+        return self.text(value)
+
+    def _left_open(self, line: str) -> str:
+        """What ends the value that a line leaves open: a quote, the end of a private key; nothing where all is closed."""
+        for rule in self._rules.takes if self.on and line else ():
+            if rule.lasts or rule.literal:
+                for found in _compiled(rule.pattern).finditer(line, timeout=_limit(line)):
+                    span = value_after(line, found.end(), bare=False) if rule.literal else found.span("value")
+                    if span is not None and span[1] == len(line) and (awaited := rule.lasts or closing_of(line, span[0])):
+                        return awaited
+        return ""
 
     def _without(self, rule: TakeRule, text: str) -> str:
-        if not _may_hold(rule.needs, text):
-            return text
         out, done = [], 0
         for found in _compiled(rule.pattern).finditer(text, timeout=_limit(text)):
             if found.start() < done:
@@ -83,12 +144,6 @@ class Redactor:
             done = span[1]
             self._counts[rule.kind] += 1
         return "".join((*out, text[done:])) if out else text
-
-    def _with_pseudonyms(self, text: str) -> str:
-        for rule in self._rules.names:
-            if _may_hold(rule.needs, text):
-                text = self._named(rule, text)
-        return self._names.replaced(text, self._count)
 
     def _named(self, rule: NameRule, text: str) -> str:
         out, done = [], 0
@@ -107,7 +162,10 @@ class Redactor:
     def _short_quote(self, found: re.Match[str]) -> str:
         """A quote stays when it is short, or a path; a user's words may stand in any other."""
         quote = found[0]
-        if (len(quote) <= LONGEST_QUOTE and len(quote.split()) <= MOST_WORDS) or _PATH.fullmatch(quote, 1, len(quote) - 1):
+        if len(quote) <= LONGEST_QUOTE and len(quote.split()) <= MOST_WORDS:
+            return quote
+        before = found.string[max(0, found.start() - LONGEST_LEAD) : found.start()]
+        if _PATH.fullmatch(quote, 1, len(quote) - 1) or (self._kept_quotes is not None and self._kept_quotes.search(before, timeout=SECONDS)):
             return quote
         self._counts["quote"] += 1
         return quote[0] + "…" + quote[-1]
@@ -128,15 +186,20 @@ def _compiled(pattern: str) -> regex.Pattern[str]:
     return regex.compile(pattern)
 
 
+def _begins(line: str) -> bool:
+    """Whether a line begins a record of its own: it has a stamp or a level."""
+    return _RECORD.match(line) is not None
+
+
 def _limit(text: str) -> float:
     return SECONDS * max(1.0, len(text) / 1e6)
 
 
-def _may_hold(needs: tuple[str, ...], text: str) -> bool:
-    if not needs:
-        return True
-    lower = text.lower()
-    return any(need in lower for need in needs)
+def _may_hold(needs: tuple[str, ...], lower: str) -> bool:
+    for need in needs:  # a loop by hand: asked thirty times of every line
+        if need in lower:
+            return True
+    return not needs
 
 
 def _bare(text: str) -> str:
