@@ -93,6 +93,12 @@ def boots(db: sqlite3.Connection, *, since: Seconds | None = None, until: Second
     return [msgspec.json.decode(document, type=Boot) for (document,) in rows]
 
 
+def captured(db: sqlite3.Connection) -> dict[str, dict[str, str]]:
+    """What `triage boots capture` kept of each boot, by the boot's id."""
+    rows = db.execute("SELECT id, captured FROM boots WHERE captured <> '{}'")
+    return {name: {str(key): str(value) for key, value in msgspec.json.decode(document).items()} for name, document in rows}
+
+
 def outages(db: sqlite3.Connection, *, since: Seconds | None = None, until: Seconds | None = None) -> list[Outage]:
     rows = db.execute("SELECT document FROM outages WHERE (? IS NULL OR last >= ?) AND (? IS NULL OR sorted_at <= ?) ORDER BY sorted_at",
                       (since, since, until, until))  # fmt: skip

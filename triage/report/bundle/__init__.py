@@ -1,0 +1,1 @@
+"""The evidence of incidents in one file for others to read: packed, verified, opened; and a draft of the issue it is attached to."""

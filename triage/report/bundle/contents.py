@@ -1,0 +1,166 @@
+"""What stands in a bundle: for each incident its verdict, excerpts, boot and dumps; a draft of an issue; and a page that says what is what."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+import orjson
+
+from triage.knowledge.load import Knowledge
+from triage.model import Event, Findings, Instant, Place, Verdict
+from triage.report import document, words
+from triage.report.bundle import excerpts, ranks
+from triage.report.bundle.excerpts import Shown
+from triage.report.bundle.issue import drafts
+from triage.report.bundle.manifest import SCHEMA, Manifest, with_manifest
+from triage.report.bundle.told import Teller
+from triage.report.redact import Redactor
+
+MOST_PROBES = 200  # failed probes of an outage that are shown with their lines
+MOST_BOOT_LINES = 400
+README = """This is the evidence of {incidents}, packed by triage {version} with the rules {rules}.
+
+issue.md                     a draft of an issue, to be read and completed by a person
+incidents/ID/incident.json   the verdict: class, forks, root, consequences, times (schema triage/1)
+incidents/ID/excerpt-N.log   lines of a log around those that are cited (marked >), with their numbers
+incidents/ID/boot.json       what the engine told at boot, and what was captured of its environment
+incidents/ID/boot.log        the lines that it told it in
+incidents/ID/dump/           what the ranks' flight recorders held, as JSON: `triage dump DIR` reads it
+manifest.json                the SHA-256 of each file, and what was taken out
+
+{redaction}
+`triage bundle verify FILE` says whether anything was changed since; it does not say who packed it.
+"""
+REDACTED = """Keys, tokens, prompts and token ids were taken out (<secret>, …). People, hosts and addresses have names that stand for
+them (USER1, HOST1, IP1): the same one everywhere in here. What no rule knows as private is still in it: read it before you send it.
+"""
+UNREDACTED = "Nothing was taken out: it was packed with --no-redact. Do not send it to anyone who may not read the logs themselves.\n"
+Files = dict[str, bytes]
+
+
+class Part(NamedTuple):
+    """What is shown of one file, and whether lines around the cited ones could be read."""
+
+    lines: list[Shown]
+    around: bool
+
+
+def contents(
+    findings: Findings,
+    chosen: Sequence[Verdict],
+    knowledge: Knowledge,
+    redactor: Redactor,
+    *,
+    version: str,
+    captured: Mapping[str, Mapping[str, str]] | None = None,
+    fresh: bool = True,
+    rank_from: str | None = None,
+) -> tuple[Files, Manifest]:
+    """The files of a bundle of the incidents `chosen` among `findings`, with their manifest, which is one of the files.
+
+    `captured` has what `triage boots capture` kept of a boot, by its id. `fresh`: the logs were read just now; where they were not, a file
+    is shown only as far as the lines that are cited still stand in their places.
+    """
+    notes: list[str] = []
+    shown = {verdict.incident.id: _excerpts(verdict, fresh) for verdict in chosen}
+    tell = Teller(redactor, findings)
+    redactor.meet(line.text for parts in shown.values() for part in parts.values() for line in part.lines)
+    settings = _settings(chosen, captured or {}, redactor)
+    files: Files = {}
+    for verdict in chosen:
+        made = {**_of_incident(verdict, findings, tell), **_of_excerpts(shown[verdict.incident.id], verdict, tell, notes)}
+        made |= {**_of_boot(verdict, settings, tell), **ranks.rewritten(verdict, tell, notes, rank_from)}
+        files |= {f"incidents/{verdict.incident.id}/{name}": content for name, content in made.items()}
+    files["issue.md"] = drafts(chosen, knowledge, tell, settings).encode()
+    redaction = REDACTED if redactor.on else UNREDACTED
+    told = words.number(len(chosen), "incident")
+    files["README.txt"] = README.format(incidents=told, version=version, rules=findings.rules or "?", redaction=redaction).encode()
+    manifest = Manifest(
+        schema=SCHEMA, triage=version, rules=findings.rules, redacted=redactor.on, taken_out=dict(sorted(redactor.counts.items())),
+        incidents=tuple(_listed(verdict) for verdict in chosen), notes=tuple(dict.fromkeys(notes)),
+    )  # fmt: skip
+    return with_manifest(files, manifest), manifest
+
+
+def _listed(verdict: Verdict) -> dict[str, Any]:
+    at = verdict.incident.onset or verdict.incident.dead
+    return {"id": verdict.incident.id, "class": verdict.fault_class, "onset": document.instant(at)}
+
+
+def _of_incident(verdict: Verdict, findings: Findings, tell: Teller) -> Files:
+    joined = [document.hint(hint) for hint in findings.hints if verdict.incident.id in hint.incidents]
+    return {"incident.json": _json(tell.document({"schema": document.SCHEMA, **document.incident(verdict), "in_common": joined}))}
+
+
+def _excerpts(verdict: Verdict, fresh: bool) -> dict[str, Part]:
+    """The lines around what is cited, by file; what cannot be read once more (a pipe, a log that is gone) as its cited lines alone."""
+    cited: dict[str, list[Event]] = defaultdict(list)
+    step = verdict.facts.step_line
+    for event in (verdict.root, step, *verdict.consequences, *verdict.best_lines):
+        if event is not None:
+            cited[event.place.file].append(event)
+    found = {file: excerpts.excerpt(file, (e.place for e in events)) for file, events in cited.items()}
+    parts = {file: Part(lines, True) if _still_holds(lines, cited[file]) else Part(_kept(cited[file]), False) for file, lines in found.items()}
+    probes: dict[str, list[Place]] = defaultdict(list)
+    for place in verdict.incident.outage.places[:MOST_PROBES] if verdict.incident.outage and fresh else ():
+        probes[place.file].append(place)
+    more = {file: excerpts.excerpt(file, places, before=3, after=3) for file, places in probes.items()}
+    return {**parts, **{file: Part(lines, True) for file, lines in more.items() if lines and file not in parts}}
+
+
+def _still_holds(lines: Iterable[Shown], events: Iterable[Event]) -> bool:
+    """Whether what is cited stands where it was found: a log may have been rotated since it was recorded."""
+    texts = [line.text for line in lines if line.cited]
+    return all(any(text.startswith(event.text) for text in texts) for event in events)
+
+
+def _kept(events: Iterable[Event]) -> list[Shown]:
+    once = {(event.place.offset, event.text): event for event in events}
+    ordered = sorted(once.values(), key=lambda event: event.place.offset)
+    return [Shown(event.place.line, _stamp(event.at), event.text, True, event.place.offset) for event in ordered]
+
+
+def _stamp(at: Instant | None) -> str:
+    return words.iso(at.earliest) if at else ""
+
+
+def _of_excerpts(parts: Mapping[str, Part], verdict: Verdict, tell: Teller, notes: list[str]) -> Files:
+    made: Files = {}
+    for number, (file, part) in enumerate(parts.items(), 1):
+        redacted = tell.redactor.lines([line.text for line in part.lines])
+        shown = [msgspec.structs.replace(line, text=text) for line, text in zip(part.lines, redacted, strict=True)]
+        if not part.around:
+            notes.append(f"{verdict.incident.id}: of {tell.path(file)} only the cited lines are here: it could not be read once more")
+        made[f"excerpt-{number}.log"] = f"# {tell.path(file)}\n{excerpts.written(shown)}".encode()
+    return made
+
+
+def _settings(chosen: Iterable[Verdict], captured: Mapping[str, Mapping[str, str]], redactor: Redactor) -> dict[str, dict[str, str]]:
+    """The configuration of each boot by its id, redacted: what was captured, and over it what its own lines say."""
+    boots = {verdict.incident.boot.id: verdict.incident.boot for verdict in chosen if verdict.incident.boot}
+    return {name: redactor.settings({**captured.get(name, {}), **boot.config}) for name, boot in boots.items()}
+
+
+def _of_boot(verdict: Verdict, settings: Mapping[str, Mapping[str, str]], tell: Teller) -> Files:
+    boot = verdict.incident.boot
+    if boot is None:
+        return {}
+    told = {**tell.document(document.boot(boot)), "config": dict(sorted(settings[boot.id].items()))}
+    return {"boot.json": _json(told), "boot.log": "".join(f"{line}\n" for line in _boot_lines(boot.events, tell)).encode()}
+
+
+def _boot_lines(events: Iterable[Event], tell: Teller) -> Iterator[str]:
+    """The lines that tell of the configuration, each text once, however many ranks say it."""
+    first: dict[str, Event] = {}
+    for event in events:
+        if event.kind in ("boot", "config", "recorder", "milestone", "ready") and len(first) < MOST_BOOT_LINES:
+            first.setdefault(event.text, event)
+    redacted = tell.redactor.lines(list(first))
+    yield from (f"{_stamp(event.at) or '-'} {text}" for event, text in zip(first.values(), redacted, strict=True))
+
+
+def _json(value: Any) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
