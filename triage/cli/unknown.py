@@ -39,10 +39,11 @@ def unknown(paths: tuple[str, ...], draft: str | None, likeness: Likeness, form:
     from triage.report import draft as drafting
     from triage.report import unknown as report
     from triage.report.numbers import numbered
+    from triage.report.redact import Redactor, knowing
 
     findings = numbered(read(paths, **given))
     found = _clusters(findings, likeness)
-    drafts = drafting.drafts(found) if draft is not None else []
+    drafts = drafting.drafts(found, knowing(Redactor(), findings)) if draft is not None else []
     if draft is not None:
         try:
             drafts = drafting.write(drafts, Path(draft))

@@ -11,7 +11,7 @@ import orjson
 
 from triage.model import Event
 from triage.report import words
-from triage.report.redact import redacted
+from triage.report.redact import Redactor
 from triage.verdict.best_lines import message
 from triage.verdict.normalise import MASK_VERSION, masked, pattern_for
 from triage.verdict.normalise import words as words_of
@@ -35,12 +35,13 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     refused: str = ""
 
 
-def drafts(clusters: Sequence[Cluster]) -> list[Draft]:
-    """One draft for each cluster, in their order; no two have one name."""
+def drafts(clusters: Sequence[Cluster], redactor: Redactor | None = None) -> list[Draft]:
+    """One draft for each cluster, in their order; no two have one name. A `redactor` that knows the findings also knows their hosts and users."""
+    redactor = redactor or Redactor()
     taken: set[str] = set()
     made = []
     for cluster in clusters:
-        draft = _draft(cluster, clusters, taken)
+        draft = _draft(cluster, clusters, taken, redactor)
         taken.add(draft.name)
         made.append(draft)
     return made
@@ -62,7 +63,7 @@ def write(made: Iterable[Draft], folder: Path) -> list[Draft]:
     return out
 
 
-def _draft(cluster: Cluster, every: Iterable[Cluster], taken: set[str]) -> Draft:
+def _draft(cluster: Cluster, every: Iterable[Cluster], taken: set[str], redactor: Redactor) -> Draft:
     line = cluster.example
     if line is None:
         return Draft(refused="no line was found to make a rule of")
@@ -71,21 +72,21 @@ def _draft(cluster: Cluster, every: Iterable[Cluster], taken: set[str]) -> Draft
     if line.data.get("known"):
         known = line.data["known"]
         return Draft(refused=f"{known} knows the line; `triage explain ID --why-not {known.partition('/')[0]}` says why it did not count")
-    pattern = _pattern(message(line))
+    pattern = _pattern(message(line), redactor)
     if not pattern:
         return Draft(refused="too little of the line is fixed text")
     if any(re.search(pattern, message(quiet)) for of in every for verdict in of.members for quiet in verdict.quiet_lines):
         return Draft(refused="such a line also stands where the engine went on, so it is not the cause")
-    sample = _sample(line, pattern)
+    sample = _sample(line, pattern, redactor)
     if not re.search(pattern, sample):
         return Draft(refused="what tells of it is a user's words or a secret")
-    name = _name(masked(_shown(message(line))), taken)
-    return Draft(name=name, text=_text(cluster, name, pattern, sample))
+    name = _name(masked(_shown(message(line), redactor)), taken)
+    return Draft(name=name, text=_text(cluster, name, pattern, sample, redactor))
 
 
-def _pattern(text: str) -> str:
+def _pattern(text: str, redactor: Redactor) -> str:
     """A pattern that `text` itself matches and that holds nothing redacted: of all of it, or of the longest part between what was redacted."""
-    shown = _shown(text)
+    shown = _shown(text, redactor)
     parts = sorted(_REDACTED.split(shown), key=len, reverse=True)
     return next((pattern for part in (shown, *parts) if (pattern := pattern_for(part)) and re.search(pattern, text)), "")
 
@@ -101,8 +102,8 @@ def _name(mask: str, taken: set[str]) -> str:
     return next(free for free in (name, *(f"{name}-{n}" for n in range(2, 10_000))) if free not in taken)
 
 
-def _text(cluster: Cluster, name: str, pattern: str, sample: str) -> str:
-    near, whence = _near_miss(cluster, pattern, sample)
+def _text(cluster: Cluster, name: str, pattern: str, sample: str, redactor: Redactor) -> str:
+    near, whence = _near_miss(cluster, pattern, sample, redactor)
     count = words.number(len(cluster.members), "incident")
     days = list(dict.fromkeys(words.minute(at.earliest)[:10] for at in (cluster.first, cluster.last) if at))
     when = " to ".join(days) or "at unknown times"
@@ -110,7 +111,7 @@ def _text(cluster: Cluster, name: str, pattern: str, sample: str) -> str:
     values = {
         "class": name,
         "family": family,
-        "title": _shown(cluster.mask)[:LONGEST_TITLE],
+        "title": _shown(cluster.mask, redactor)[:LONGEST_TITLE],
         "meaning": f"Drafted from {count} that no rule named ({when}). Say here what happened, once you know.",
         "decides": "Of the lines that look like trouble this one says most, nearest to the end. Whether it is the cause nobody has checked.",
     }
@@ -134,21 +135,21 @@ near_misses = [
 """
 
 
-def _sample(line: Event, pattern: str) -> str:
+def _sample(line: Event, pattern: str, redactor: Redactor) -> str:
     """The real line, redacted, cut behind what the pattern needs."""
-    text = _shown(line.text)
+    text = _shown(line.text, redactor)
     found = re.search(pattern, text)
     return words.clean(text[: max(found.end(), LONGEST_SAMPLE)] if found else text)
 
 
-def _near_miss(cluster: Cluster, pattern: str, sample: str) -> tuple[str, str]:
+def _near_miss(cluster: Cluster, pattern: str, sample: str, redactor: Redactor) -> tuple[str, str]:
     """The line most like the sample that the pattern does not match and from which the engine went on, and where it was taken from."""
     wanted = words_of(masked(sample))
-    lines = {words.clean(_shown(e.text))[:LONGEST_SAMPLE]: e for e in _healthy(cluster)}
+    lines = {words.clean(_shown(e.text, redactor))[:LONGEST_SAMPLE]: e for e in _healthy(cluster)}
     lines = {text: event for text, event in lines.items() if text.strip() and not re.search(pattern, text)}
     if lines:
         best = max(sorted(lines), key=lambda text: len(wanted & words_of(masked(text))))
-        return best, f"from the healthy part of {words.clean(Path(lines[best].place.file).name)}"
+        return best, f"from the healthy part of {redactor.text(Path(lines[best].place.file).name)}"
     found = re.search(pattern, sample)
     middle = (found.start() + found.end()) // 2 if found else len(sample) // 2
     return sample[:middle].rstrip(), "the sample cut short: no line of a healthy part was kept"
@@ -172,6 +173,6 @@ def _quoted(text: str) -> str:
     return f"'''{text}'''" if literal else orjson.dumps(text).decode()
 
 
-def _shown(text: str) -> str:
+def _shown(text: str, redactor: Redactor) -> str:
     """`text` redacted, its addresses no one's but still addresses, so that a pattern for it also finds the real ones."""
-    return _ADDRESS.sub("0.0.0.0", redacted(text))
+    return _ADDRESS.sub("0.0.0.0", redactor.text(text))

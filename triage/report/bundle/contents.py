@@ -102,8 +102,7 @@ def _excerpts(verdict: Verdict, fresh: bool) -> dict[str, Part]:
     for event in (verdict.root, step, *verdict.consequences, *verdict.best_lines):
         if event is not None:
             cited[event.place.file].append(event)
-    found = {file: excerpts.excerpt(file, (e.place for e in events)) for file, events in cited.items()}
-    parts = {file: Part(lines, True) if _still_holds(lines, cited[file]) else Part(_kept(cited[file]), False) for file, lines in found.items()}
+    parts = {file: _part(file, events) for file, events in cited.items()}
     probes: dict[str, list[Place]] = defaultdict(list)
     for place in verdict.incident.outage.places[:MOST_PROBES] if verdict.incident.outage and fresh else ():
         probes[place.file].append(place)
@@ -111,10 +110,14 @@ def _excerpts(verdict: Verdict, fresh: bool) -> dict[str, Part]:
     return {**parts, **{file: Part(lines, True) for file, lines in more.items() if lines and file not in parts}}
 
 
-def _still_holds(lines: Iterable[Shown], events: Iterable[Event]) -> bool:
-    """Whether what is cited stands where it was found: a log may have been rotated since it was recorded."""
-    texts = [line.text for line in lines if line.cited]
-    return all(any(text.startswith(event.text) for text in texts) for event in events)
+def _part(file: str, events: Sequence[Event]) -> Part:
+    """The lines around those events that stand where they were found, for a log may have been rotated since; of others their own lines."""
+    texts = [line.text for line in excerpts.excerpt(file, (e.place for e in events), before=0, after=0)]
+    there = [event for event in events if any(text.startswith(event.text) for text in texts)]
+    gone = [event for event in events if event not in there]
+    lines = excerpts.excerpt(file, (e.place for e in there)) + _kept(gone)
+    lost = any(event.origin != "flight_recorder" for event in gone)  # what dumps say stands in no line
+    return Part(sorted(lines, key=lambda line: (line.number, line.offset)), not lost)
 
 
 def _kept(events: Iterable[Event]) -> list[Shown]:
@@ -133,7 +136,8 @@ def _of_excerpts(parts: Mapping[str, Part], verdict: Verdict, tell: Teller, note
         redacted = tell.redactor.lines([line.text for line in part.lines])
         shown = [msgspec.structs.replace(line, text=text) for line, text in zip(part.lines, redacted, strict=True)]
         if not part.around:
-            notes.append(f"{verdict.incident.id}: of {tell.path(file)} only the cited lines are here: it could not be read once more")
+            gone = "some cited lines are here without those around them, which are not there any more"
+            notes.append(f"{verdict.incident.id}: of {tell.path(file)} {gone}")
         made[f"excerpt-{number}.log"] = f"# {tell.path(file)}\n{excerpts.written(shown)}".encode()
     return made
 

@@ -11,10 +11,15 @@ _GIVEN = re.compile(r"(?:HOST|USER|EMAIL|IP|MAC)\d+")
 SHORTEST = 3  # letters, or 2 where one is a digit: what is shorter has too many other meanings to be looked for everywhere
 
 
+def is_telling(name: str) -> bool:
+    """Whether a host's name is none that is a word, too: it has a digit, a hyphen or a dot (`router`, `git` and `db` have none)."""
+    return any(sign.isdigit() or sign in "-." for sign in name)
+
+
 class Names:
     """Pseudonyms by kind, in the order in which they were met: `HOST1`, `USER1`, `EMAIL1`, `IP1`, `MAC1`.
 
-    Letters are compared without their case. A host is also known by the first part of its full name.
+    Letters are compared without their case. A host is also known by the first part of its full name, where that is telling.
     """
 
     def __init__(self, kept: Iterable[str] = ()) -> None:
@@ -28,7 +33,8 @@ class Names:
         key = name.lower().rstrip(".")
         if self.keeps(key):
             return name
-        host = key.partition(".")[0] if kind == "host" else key
+        first = key.partition(".")[0]
+        host = first if kind == "host" and is_telling(first) else key
         given = self._given.get((kind, key)) or self._given.get((kind, host)) or self._new(kind)
         for form in dict.fromkeys((key, host)):
             if (kind, form) not in self._given and not self.keeps(form):

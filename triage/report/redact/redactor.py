@@ -15,7 +15,7 @@ import regex
 from triage.knowledge.load import load
 from triage.knowledge.schema import NameRule, Redaction, TakeRule
 from triage.report.redact.literals import closing_of, value_after
-from triage.report.redact.names import Names
+from triage.report.redact.names import Names, is_telling
 
 LONGEST_QUOTE = 60
 MOST_WORDS = 3
@@ -149,7 +149,7 @@ class Redactor:
         out, done = [], 0
         for found in _compiled(rule.pattern).finditer(text, timeout=_limit(text)):
             name = found["value"]
-            given = self._names.of(rule.kind, name, everywhere=rule.everywhere)
+            given = self._names.of(rule.kind, name, everywhere=rule.everywhere and (rule.kind != "host" or is_telling(name)))
             if given != name:
                 out += [text[done : found.start("value")], given]
                 done = found.end("value")
