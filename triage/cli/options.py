@@ -86,7 +86,7 @@ def gathered(paths: tuple[str, ...], known: Knowledge, **given: Any) -> Evidence
         with shown(given["progress"]) as progress:
             return gather(paths, known, kind=given["kind"], options=options, jobs=given["jobs"], progress=progress)
     except (RuleError, NothingToReadError) as error:  # a rule of the user's may be one that the scanner cannot be made for
-        click.echo(f"triage: {error}", err=True)
+        click.echo(f"triage: {_harmless(str(error))}", err=True)
         raise SystemExit(NOTHING_READ) from error
 
 
@@ -101,9 +101,16 @@ def tell(problems: Iterable[Problem]) -> None:
 
     ordered = sorted(problems, key=lambda problem: not problem.lost)
     for problem in ordered[:WARNINGS_SHOWN]:
-        click.echo(f"triage: {clean(problem.file)}: {clean(problem.what)}", err=True)
+        click.echo(f"triage: {clean(problem.file)}: {clean(_harmless(problem.what))}", err=True)
     if len(ordered) > WARNINGS_SHOWN:
         click.echo(f"triage: ... and {len(ordered) - WARNINGS_SHOWN:,} more; --format json has all", err=True)
+
+
+def _harmless(what: str) -> str:
+    """A warning without the secrets of a line that it quotes: cron mails it."""
+    from triage.report.redact import without_secrets
+
+    return without_secrets(what) if any(sign in what for sign in "=:'\"") else what
 
 
 def finish(read: Findings | Evidence) -> None:

@@ -9,7 +9,7 @@ import regex
 from triage.knowledge.flaws import Flaw, quoted
 from triage.knowledge.load import RuleError
 from triage.knowledge.scanner import Scanner
-from triage.knowledge.schema import CommonCauses, Probes, ProbeText
+from triage.knowledge.schema import CommonCauses, Probes, ProbeText, Redaction
 from triage.knowledge.table import SECONDS_PER_LINE, Rule, RuleTable
 
 ENVELOPE = "2026-11-01T09:43:00.123456789Z stderr F {}\n"
@@ -83,6 +83,20 @@ def with_common_causes(causes: CommonCauses) -> Iterator[tuple[str, Flaw]]:
     for cause in causes.causes:
         for flaw in _behaviour(regex.compile(cause.refusals), cause.samples, cause.near_misses):
             yield f"common cause {cause.id}", flaw
+
+
+def with_redaction(redaction: Redaction) -> Iterator[tuple[str, Flaw]]:
+    """What is wrong with the rules of redact.toml by their samples; a rule of names also needs the group that gets the pseudonym."""
+    for rule in redaction.rules:
+        pattern = regex.compile(rule.pattern)
+        for flaw in _behaviour(pattern, rule.samples, rule.near_misses):
+            yield f"redaction {rule.id}", flaw
+        for number, sample in enumerate(rule.samples, 1):
+            if rule.needs and not any(need in sample.lower() for need in rule.needs):
+                yield f"redaction {rule.id}", Flaw(check="sample", what=f"sample {number} has nothing of `needs` (small letters): {quoted(sample)}")
+    for name in redaction.names:
+        if "value" not in regex.compile(name.pattern).groupindex:
+            yield f"redaction {name.id}", Flaw(check="capture", what="has no group `value`, which gets the pseudonym: write (?P<value>...)")
 
 
 def _behaviour(pattern: regex.Pattern[str], samples: Sequence[str], near_misses: Sequence[str]) -> Iterator[Flaw]:

@@ -10,6 +10,6 @@
 """
 
 from triage.report.redact.findings import knowing
-from triage.report.redact.redactor import Redactor, redacted
+from triage.report.redact.redactor import Redactor, redacted, without_secrets
 
-__all__ = ["Redactor", "knowing", "redacted"]
+__all__ = ["Redactor", "knowing", "redacted", "without_secrets"]

@@ -34,11 +34,13 @@ _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]P^_X][^\x07\x1b]{0,4096}(?:\x
 class Redactor:
     """Redacts texts that belong together: the same host gets the same pseudonym in all of them. `counts`: how often what was taken out, by kind.
 
-    `rules` are those of rules/redact.toml unless others are given. With `on=False` texts stay as they are and nothing is counted.
+    `rules` are those of rules/redact.toml unless others are given. With `on=False` texts stay as they are and nothing is counted; with
+    `prose=False` quoted sentences stay that no rule takes out.
     """
 
-    def __init__(self, rules: Redaction | None = None, *, on: bool = True) -> None:
+    def __init__(self, rules: Redaction | None = None, *, on: bool = True, prose: bool = True) -> None:
         self.on = on
+        self._prose = prose
         self._rules = (rules if rules is not None else load().redaction) if on else Redaction()
         keep = self._rules.keep
         self._names = Names((*keep.hosts, *keep.users, *keep.addresses))
@@ -66,7 +68,8 @@ class Redactor:
             for name in self._rules.names:
                 if _may_hold(name.needs, lower):
                     shown = self._named(name, shown)
-            shown = _PROSE.sub(self._short_quote, self._names.replaced(shown, self._count))
+            shown = self._names.replaced(shown, self._count)
+            shown = _PROSE.sub(self._short_quote, shown) if self._prose else shown
         except TimeoutError:
             self._counts["unchecked"] += 1
             return UNCHECKED
@@ -174,6 +177,11 @@ class Redactor:
 def redacted(text: str) -> str:
     """One text by itself, redacted by our own rules: names have pseudonyms that hold in it alone."""
     return Redactor(_own_rules()).text(text)
+
+
+def without_secrets(text: str) -> str:
+    """One text of ours without keys, tokens and prompts; names of files, hosts and people stay, for whoever reads it works with them."""
+    return Redactor(Redaction(_own_rules().takes), prose=False).text(text)
 
 
 @cache
