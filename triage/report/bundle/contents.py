@@ -13,12 +13,13 @@ from triage.knowledge.load import Knowledge
 from triage.model import Event, Findings, Instant, Place, Verdict
 from triage.report import document, words
 from triage.report.bundle import excerpts, ranks
-from triage.report.bundle.excerpts import Shown
+from triage.report.bundle.excerpts import Shown, Window
 from triage.report.bundle.issue import drafts
 from triage.report.bundle.manifest import SCHEMA, Manifest, with_manifest
 from triage.report.bundle.told import Teller
 from triage.report.redact import Redactor
 
+AROUND_PROBES = 3  # lines before and after a failed probe
 MOST_PROBES = 200  # failed probes of an outage that are shown with their lines
 MOST_BOOT_LINES = 400
 README = """This is the evidence of {incidents}, packed by triage {version} with the rules {rules}.
@@ -65,7 +66,7 @@ def contents(
     is shown only as far as the lines that are cited still stand in their places.
     """
     notes: list[str] = []
-    shown = {verdict.incident.id: _excerpts(verdict, fresh) for verdict in chosen}
+    shown = _excerpts(chosen, fresh)
     tell = Teller(redactor, findings)
     redactor.meet(line.text for parts in shown.values() for part in parts.values() for line in part.lines)
     settings = _settings(chosen, captured or {}, redactor)
@@ -95,27 +96,43 @@ def _of_incident(verdict: Verdict, findings: Findings, tell: Teller) -> Files:
     return {"incident.json": _json(tell.document({"schema": document.SCHEMA, **document.incident(verdict), "in_common": joined}))}
 
 
-def _excerpts(verdict: Verdict, fresh: bool) -> dict[str, Part]:
-    """The lines around what is cited, by file; what cannot be read once more (a pipe, a log that is gone) as its cited lines alone."""
+def _excerpts(chosen: Sequence[Verdict], fresh: bool) -> dict[str, dict[str, Part]]:
+    """By incident and file, the lines around what is cited; each file is read once for all incidents."""
+    wanted: dict[str, set[int]] = defaultdict(set)
+    for verdict in chosen:
+        for place in (*(event.place for event in _cited(verdict)), *_probed(verdict, fresh)):
+            wanted[place.file].add(place.offset)
+    seen = {file: excerpts.windows(file, offsets) for file, offsets in wanted.items()}
+    return {verdict.incident.id: _parts(verdict, seen, fresh) for verdict in chosen}
+
+
+def _cited(verdict: Verdict) -> list[Event]:
+    told = (verdict.root, verdict.facts.step_line, *verdict.consequences, *verdict.best_lines)
+    return [event for event in told if event is not None]
+
+
+def _probed(verdict: Verdict, fresh: bool) -> Sequence[Place]:
+    """Where the failed probes stand; a probe's line cannot be held against what was recorded of it, so only in logs that were just read."""
+    return verdict.incident.outage.places[:MOST_PROBES] if verdict.incident.outage and fresh else ()
+
+
+def _parts(verdict: Verdict, seen: Mapping[str, Mapping[int, Window]], fresh: bool) -> dict[str, Part]:
     cited: dict[str, list[Event]] = defaultdict(list)
-    step = verdict.facts.step_line
-    for event in (verdict.root, step, *verdict.consequences, *verdict.best_lines):
-        if event is not None:
-            cited[event.place.file].append(event)
-    parts = {file: _part(file, events) for file, events in cited.items()}
-    probes: dict[str, list[Place]] = defaultdict(list)
-    for place in verdict.incident.outage.places[:MOST_PROBES] if verdict.incident.outage and fresh else ():
-        probes[place.file].append(place)
-    more = {file: excerpts.excerpt(file, places, before=3, after=3) for file, places in probes.items()}
-    return {**parts, **{file: Part(lines, True) for file, lines in more.items() if lines and file not in parts}}
+    for event in _cited(verdict):
+        cited[event.place.file].append(event)
+    parts = {file: _part(events, seen[file]) for file, events in cited.items()}
+    probed: dict[str, list[Window]] = defaultdict(list)
+    for place in _probed(verdict, fresh):
+        if place.offset in seen[place.file] and place.file not in parts:
+            probed[place.file].append(seen[place.file][place.offset].narrowed(AROUND_PROBES))
+    return {**parts, **{file: Part(excerpts.merged(found), True) for file, found in probed.items()}}
 
 
-def _part(file: str, events: Sequence[Event]) -> Part:
+def _part(events: Sequence[Event], seen: Mapping[int, Window]) -> Part:
     """The lines around those events that stand where they were found, for a log may have been rotated since; of others their own lines."""
-    texts = [line.text for line in excerpts.excerpt(file, (e.place for e in events), before=0, after=0)]
-    there = [event for event in events if any(text.startswith(event.text) for text in texts)]
-    gone = [event for event in events if event not in there]
-    lines = excerpts.excerpt(file, (e.place for e in there)) + _kept(gone)
+    there = {e.place.offset for e in events if e.place.offset in seen and seen[e.place.offset].cited.text.startswith(e.text)}
+    gone = [event for event in events if event.place.offset not in there]
+    lines = excerpts.merged(seen[offset] for offset in sorted(there)) + _kept(gone)
     lost = any(event.origin != "flight_recorder" for event in gone)  # what dumps say stands in no line
     return Part(sorted(lines, key=lambda line: (line.number, line.offset)), not lost)
 

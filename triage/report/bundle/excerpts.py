@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import islice
 
 import msgspec
@@ -28,23 +28,54 @@ class Shown(msgspec.Struct, frozen=True):
     offset: int
 
 
-def excerpt(file: str, places: Iterable[Place], *, before: int = BEFORE, after: int = AFTER) -> list[Shown]:
-    """The lines at `places` of one file, each with those around it, in order; nothing where the file cannot be read once more."""
-    wanted = sorted({place.offset for place in places})
+class Window(msgspec.Struct, frozen=True):
+    """A cited line and those around it, in order."""
+
+    above: tuple[Shown, ...]
+    cited: Shown
+    below: tuple[Shown, ...]
+
+    def narrowed(self, around: int) -> Window:
+        """The window with at most so many lines on either side."""
+        return Window(self.above[max(0, len(self.above) - around) :], self.cited, self.below[:around])
+
+
+def windows(file: str, offsets: Iterable[int], *, before: int = BEFORE, after: int = AFTER) -> dict[int, Window]:
+    """The lines at byte offsets (decompressed) of a file, each with those around it, by their offsets, in one reading of the file.
+
+    What cannot be read once more has none.
+    """
+    wanted = sorted(set(offsets), reverse=True)
+    found: dict[int, Window] = {}
     if not wanted or not is_regular(file):
-        return []
-    found: dict[tuple[int, str], Shown] = {}
+        return found
     for piece in pieces(Source(file, (file,)), Clock()):
         end = piece.base + piece.size + piece.overlap if piece.later is None else piece.later.base + piece.later.overlap
-        for offset in [o for o in wanted if o < end]:
-            for shown in _around(piece, offset, before, after):
-                known = found.get((shown.offset, shown.text))
-                if known is None or (shown.cited and not known.cited):
-                    found[shown.offset, shown.text] = shown
-        wanted = [o for o in wanted if o >= end]
+        while wanted and wanted[-1] < end:
+            offset = wanted.pop()
+            window = _around(piece, offset, before, after)
+            if window is not None:
+                found[offset] = window
         if not wanted:
             break
-    return sorted(found.values(), key=lambda shown: shown.offset)
+    return found
+
+
+def merged(seen: Iterable[Window]) -> list[Shown]:
+    """The lines of several windows of one file, each once, in order."""
+    lines: dict[tuple[int, str], Shown] = {}
+    for window in seen:
+        for line in (*window.above, window.cited, *window.below):
+            known = lines.get((line.offset, line.text))
+            if known is None or (line.cited and not known.cited):
+                lines[line.offset, line.text] = line
+    return sorted(lines.values(), key=lambda line: line.offset)
+
+
+def excerpt(file: str, places: Iterable[Place], *, before: int = BEFORE, after: int = AFTER) -> list[Shown]:
+    """The lines at `places` of one file, each with those around it, in order; nothing where the file cannot be read once more."""
+    seen = windows(file, (place.offset for place in places), before=before, after=after)
+    return merged(seen[offset] for offset in sorted(seen))
 
 
 def written(lines: Iterable[Shown]) -> str:
@@ -60,16 +91,14 @@ def written(lines: Iterable[Shown]) -> str:
     return "".join(f"{line}\n" for line in out)
 
 
-def _around(piece: Piece, offset: int, before: int, after: int) -> Iterator[Shown]:
+def _around(piece: Piece, offset: int, before: int, after: int) -> Window | None:
     position = _position(piece, offset)
     if position is None:
-        return
+        return None
     cited = piece.line_at(position)
-    above = list(islice(piece.upwards(cited.start), before))
-    below = islice(piece.downwards(cited.start), after)
-    yield from (_shown(piece, line, cited=False) for line in reversed(above))
-    yield _shown(piece, cited, cited=True)
-    yield from (_shown(piece, line, cited=False) for line in below)
+    above = [_shown(piece, line, cited=False) for line in islice(piece.upwards(cited.start), before)]
+    below = [_shown(piece, line, cited=False) for line in islice(piece.downwards(cited.start), after)]
+    return Window(tuple(reversed(above)), _shown(piece, cited, cited=True), tuple(below))
 
 
 def _shown(piece: Piece, line: Line, *, cited: bool) -> Shown:
