@@ -42,9 +42,10 @@ def printed(command: str) -> str:
 
 
 def fenced(text: str) -> str:
-    """`text` as a code block, its lines without trailing blanks."""
+    """`text` as a code block, its lines without trailing blanks; the fence is longer than any in it."""
     lines = "\n".join(line.rstrip() for line in text.strip("\n").splitlines())
-    return f"```\n{lines}\n```\n"
+    fence = "`" * max(3, *(len(ticks) + 1 for ticks in re.findall(r"^`{3,}", lines, re.MULTILINE)), 0)
+    return f"{fence}\n{lines}\n{fence}\n"
 
 
 def refreshed(page: str) -> str:

@@ -102,6 +102,16 @@ def environment(folder: Path) -> Path:
     return file
 
 
+def inspected(folder: Path) -> Path:
+    """A file as `docker inspect` prints it."""
+    file = folder / "inspect.json"
+    told = [f"VLLM_API_KEY={WORDS['api key']}", f"NCCL_SOCKET_HOST={HOST}", f"TORCH_NOTE=ask {NAMES['mail']}"]
+    command = [f"{HOME}{USER}/oak", "--api-key", WORDS["api key"], f"--middleware=https://x:{WORDS['url']}@{HOST}/"]
+    config = {"Env": told, "Image": f"registry.{DOMAIN}:5000/vllm:1", "Entrypoint": ["vllm", "serve"], "Cmd": command}
+    file.write_text(json.dumps([{"State": {"StartedAt": "2026-11-20T04:00:01Z"}, "Config": config, "RestartCount": 1}]))
+    return file
+
+
 def leaked(shown: str | bytes) -> list[str]:
     """The kinds of secrets that stand in what is shown, whole or half of a key."""
     text = shown.decode("utf-8", "replace") if isinstance(shown, bytes) else shown

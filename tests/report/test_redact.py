@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import msgspec
@@ -40,6 +41,13 @@ RULES = load().redaction
         ("sk-li\x1b[31mve-0123456789abcdef0123", "0123456789abcdef"),
         ("sk-li\u200bve-0123456789abcdef0123", "0123456789abcdef"),
         ("prompt: 'it never ends, my dear", "dear"),
+        ("Prompt: tell me of bears", "bears"),
+        ("redis://:hun@ter22@cache-1:6379/0", "ter22"),
+        ("postgresql://svc:x@cache-1:5432/db", "cache-1"),
+        ("ssh alicewonder@gpu-7: done", "alicewonder"),
+        ("AccountKey=abc/def+ghi==;EndpointSuffix=x", "abc/def"),
+        ("MODEL_STORE_KEY=hunter22", "hunter22"),
+        ("api_keys: ['hunter22']", "hunter22"),
     ],
 )
 def test_secrets_and_prose_go(text: str, secret: str) -> None:
@@ -113,6 +121,7 @@ def test_words_of_engines_are_nobodys_name() -> None:
 
 def test_settings_go_by_their_names() -> None:
     told = {"model": "oak-8b", "max_model_len": "8192", "max_num_batched_tokens": "4096", "NCCL_DEBUG": "INFO"}
+    told |= {"cuda_graph_bs": "[1, 2, 4, 8, 16, 24, 32, 40, 48]", "sizes": "[1, 2, 3, 4, 5, 6, 7, 8, 9]"}
     given = {"api_key": "correct horse battery", "VLLM_API_KEY": "x", "HF_TOKEN": "1234", **told}
     assert Redactor().settings(given) == {"api_key": "<secret>", "VLLM_API_KEY": "<secret>", "HF_TOKEN": "<secret>", **told}
 
@@ -208,6 +217,16 @@ hosts = ["gpu-7"]
     )
     redactor = Redactor(with_files(RULES, [own]))
     assert redactor.text("OPS-12 on http://gpu-7/ in cell red, api_key=x") == "<ticket> on http://gpu-7/ in cell HOST1, api_key=<secret>"
+
+
+def test_the_page_names_every_kind_and_its_example_works(tmp_path: Path) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "bundle.md").read_text()
+    table = page.partition("## What is taken out")[2].partition("A pseudonym")[0]
+    kinds = {rule.kind for rule in RULES.rules} | {"quote", "continued", "unchecked"}
+    assert kinds == {kind for row in re.findall(r"^\| (`.+?) \|", table, re.MULTILINE) for kind in re.findall(r"`([a-z-]+)`", row)}
+    own = tmp_path / "own.toml"
+    own.write_text(page.partition("```toml\n")[2].partition("```")[0])
+    assert Redactor(with_files(RULES, [own])).text("OPS-12 in cell red at http://build.example/") == "<ticket> in cell HOST1 at http://build.example/"
 
 
 @pytest.mark.parametrize(

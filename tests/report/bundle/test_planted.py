@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.planted import SECRETS, environment, leaked, machine, said
+from tests.lives import Life, log
+from tests.planted import HOST, SECRETS, environment, inspected, leaked, machine, said
 from triage.cli.main import main
 from triage.report.bundle.archive import read_bundle
 from triage.report.redact import Redactor
@@ -48,14 +50,43 @@ def test_none_is_in_the_bundle_of_logs(logs: Path, tmp_path: Path) -> None:
 def test_none_is_in_the_bundle_of_the_history_with_its_captured_environment(logs: Path, tmp_path: Path) -> None:
     store, out = tmp_path / "history.db", tmp_path / "b.tar.zst"
     assert run("classify", logs, "--record", "--store", store).exit_code == 0
-    captured = run("boots", "capture", logs / "vllm.log", "--environ", environment(tmp_path), "--store", store)
+    files_told = ("--environ", environment(tmp_path), "--inspect", inspected(tmp_path))
+    captured = run("boots", "capture", logs / "vllm.log", *files_told, "--store", store)
     assert captured.exit_code == 0, captured.output
     result = run("bundle", "all", "--store", store, "-o", out, "--issue-text")
     assert result.exit_code == 0
     files = read_bundle(str(out))
-    assert any(b"NCCL_SOCKET_IFNAME" in content for name, content in files.items() if name.endswith("boot.json"))
+    boots = b"".join(content for name, content in files.items() if name.endswith("boot.json"))
+    assert b"NCCL_SOCKET_IFNAME" in boots and b"RestartCount" not in boots and b'"restarts"' in boots
     assert {name: leaked(content) for name, content in files.items() if leaked(content)} == {}
     assert leaked(result.output) == []
+
+
+def test_the_logs_name_and_folder_are_redacted_too(logs: Path, tmp_path: Path) -> None:
+    named = tmp_path / f"logs of {HOST}"
+    shutil.copytree(logs, named)
+    (named / "vllm.log").rename(named / f"vllm-{HOST}.log")
+    out = tmp_path / "b.tar.zst"
+    assert run("bundle", "all", named, "-o", out, "--issue-text").exit_code == 0
+    assert {name: leaked(content) for name, content in read_bundle(str(out)).items() if leaked(content)} == {}
+
+
+def test_no_control_or_direction_character_is_in_a_bundle(tmp_path: Path) -> None:
+    evil = "\x1b]0;title\x07\x1b[31mred\u202eevil\u2066 <script>alert(1)</script> =1+1 \x00\x9b31m"
+    file = log(tmp_path, Life(2).serves().worker(1, "WARNING", "x.py:1", evil).raises(3, f"RuntimeError: CUDA error: {evil}").dies())
+    for more in ([], ["--no-redact"]):
+        assert run("bundle", "all", file, "-o", tmp_path / "b.tar.zst", *more).exit_code == 0
+        for content in read_bundle(str(tmp_path / "b.tar.zst")).values():
+            assert all(sign.isprintable() or sign == "\n" for sign in content.decode())
+
+
+def test_what_came_through_a_pipe_has_its_cited_lines(logs: Path, tmp_path: Path) -> None:
+    out = tmp_path / "b.tar.zst"
+    text = (logs / "vllm.log").read_bytes()
+    result = CliRunner().invoke(main, ["bundle", "all", "-", "-o", str(out)], input=text, catch_exceptions=False)
+    assert result.exit_code == 0 and "without those around them" in result.stderr
+    whole = b"".join(read_bundle(str(out)).values())
+    assert b"an illegal memory access was encountered" in whole and leaked(whole) == []
 
 
 def test_none_is_in_a_drafted_rule(logs: Path, tmp_path: Path) -> None:

@@ -123,7 +123,8 @@ class Redactor:
             if rule.literal and value and any(m.end() in (len(name) + 1, len(name) + 2) for m in _compiled(rule.pattern).finditer(probe)):
                 self._counts[rule.kind] += 1
                 return rule.put
-        return self.text(value)
+        told = self.text(f"{name}={value}")  # the name tells of some values what they are: host=gpu7, cuda_graph_bs=[1, 2, ...]
+        return told.removeprefix(f"{name}=") if told.startswith(f"{name}=") else self.text(value)
 
     def _left_open(self, line: str) -> str:
         """What ends the value that a line leaves open: a quote, the end of a private key; nothing where all is closed."""
