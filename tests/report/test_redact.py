@@ -109,6 +109,12 @@ def test_names_that_are_met_first_are_known_to_the_first_text() -> None:
     assert redactor.text("alicewonder was here") == "USER1 was here"
 
 
+def test_a_name_is_found_beside_letters_that_grow_when_they_are_made_small() -> None:
+    redactor = Redactor()
+    redactor.meet(["http://gpu-7/"])
+    assert redactor.text("\u0130 lost GPU-7") == "\u0130 lost HOST1"
+
+
 def test_a_host_that_a_record_names_is_found_even_if_it_is_a_plain_word() -> None:
     redactor = Redactor()
     assert redactor.document({"host": "bertha", "text": "lost bertha, not berthas"}) == {"host": "HOST1", "text": "lost HOST1, not berthas"}
@@ -180,7 +186,9 @@ HOSTILE = [
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_a_line_of_a_megabyte_is_checked_and_not_given_up(piece: str) -> None:
     redactor = Redactor()
-    redactor.text(piece * (1_000_000 // len(piece)))
+    line = piece * (1_000_000 // len(piece))
+    redactor.lines([line, "INFO 11-12 10:00:00 next"])
+    redactor.meet([line])
     assert "unchecked" not in redactor.counts
 
 

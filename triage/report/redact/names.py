@@ -56,8 +56,8 @@ class Names:
         if not self._known:
             return text
         lower, out, done = text.lower(), [], 0
-        if len(lower) != len(text):
-            lower = text
+        if len(lower) != len(text):  # a few letters become two when they are made small
+            lower = "".join(small if len(small := sign.lower()) == 1 else sign for sign in text)
         for piece in _PIECE.finditer(lower):
             if piece.start() < done:
                 continue

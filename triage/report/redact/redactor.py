@@ -20,6 +20,7 @@ from triage.report.redact.names import Names, is_telling
 LONGEST_QUOTE = 60
 MOST_WORDS = 3
 LONGEST_LEAD = 80  # letters before a quote that tell whose words it has
+MOST_ROUNDS = 4  # what stood glued to something that was taken out is seen in the next round
 SECONDS = 2.0  # for one rule on one text; more only where the text is longer than a megabyte
 UNCHECKED = "<taken out: it took too long to check>"
 _PROSE = re.compile(r"""(?<!\w)'[^'\n]*'(?!\w)|"[^"\n]*\"""")
@@ -62,9 +63,13 @@ class Redactor:
         shown = _bare(text)
         lower = shown.lower()
         try:
-            for take in self._rules.takes:
-                if _may_hold(take.needs, lower):
-                    shown = self._without(take, shown)
+            for _ in range(MOST_ROUNDS):
+                before = shown
+                for take in self._rules.takes:
+                    if _may_hold(take.needs, lower):
+                        shown = self._without(take, shown)
+                if shown == before:
+                    break
             for name in self._rules.names:
                 if _may_hold(name.needs, lower):
                     shown = self._named(name, shown)
@@ -128,12 +133,10 @@ class Redactor:
 
     def _left_open(self, line: str) -> str:
         """What ends the value that a line leaves open: a quote, the end of a private key; nothing where all is closed."""
-        for rule in self._rules.takes if self.on and line else ():
-            if rule.lasts or rule.literal:
-                for found in _compiled(rule.pattern).finditer(line, timeout=_limit(line)):
-                    span = value_after(line, found.end(), bare=False) if rule.literal else found.span("value")
-                    if span is not None and span[1] == len(line) and (awaited := rule.lasts or closing_of(line, span[0])):
-                        return awaited
+        with contextlib.suppress(TimeoutError):  # then the line itself was taken out whole
+            for rule in self._rules.takes if self.on and line else ():
+                if (rule.lasts or rule.literal) and (awaited := _open_end(rule, line)):
+                    return awaited
         return ""
 
     def _without(self, rule: TakeRule, text: str) -> str:
@@ -193,6 +196,20 @@ def _own_rules() -> Redaction:
 @cache
 def _compiled(pattern: str) -> regex.Pattern[str]:
     return regex.compile(pattern)
+
+
+def _open_end(rule: TakeRule, line: str) -> str:
+    if not _may_hold(rule.needs, line.lower()):
+        return ""
+    done = 0
+    for found in _compiled(rule.pattern).finditer(line, timeout=_limit(line)):
+        if found.start() < done:
+            continue
+        span = value_after(line, found.end(), bare=False) if rule.literal else found.span("value")
+        done = span[1] if span else done
+        if span and span[1] == len(line) and (awaited := rule.lasts or closing_of(line, span[0])):
+            return awaited
+    return ""
 
 
 def _begins(line: str) -> bool:
