@@ -20,6 +20,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "outages": "List every outage: a run of failing probes.",
         "dump": "Say which rank held up the others, by flight-recorder dumps.",
         "unknown": "Cluster the incidents that no rule named, and draft rules.",
+        "caches": "List caches of compiled code by boot; archive, then remove.",
     },
     "Memory": {
         "history": "Ask the history what was recorded, correct it, hand it out.",

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from triage.knowledge.cache import cache_folder, write_atomically
+from triage.knowledge.caches import CacheKinds
 from triage.knowledge.fragments import FragmentError, with_fragments, written_out
 from triage.knowledge.schema import CommonCauses, Echoes, EngineLines, FaultClass, Forks, Fragment, Probes, Troubles, UserText, Xids
 from triage.knowledge.whole import Knowledge, overlaid
@@ -118,7 +119,7 @@ def _fingerprint(files: Iterable[Path]) -> str:
     for file in files:
         stat = os.stat(file)
         digest.update(f"{file}\0{stat.st_size}\0{stat.st_mtime_ns}\n".encode())
-    for code in ("schema.py", "fragments.py", "load.py", "whole.py"):
+    for code in ("schema.py", "caches.py", "fragments.py", "load.py", "whole.py"):
         stat = os.stat(Path(__file__).with_name(code))
         digest.update(f"{stat.st_size}\0{stat.st_mtime_ns}\n".encode())
     return digest.hexdigest()[:24]
@@ -142,6 +143,7 @@ _SINGLE_FILES: dict[str, tuple[str, type[Any] | None]] = {
     "probes.toml": ("probes", Probes),
     "trouble.toml": ("trouble", Troubles),
     "common_causes.toml": ("common_causes", CommonCauses),
+    "caches.toml": ("caches", CacheKinds),
     "user_text.toml": ("user_text", UserText),
     FRAGMENTS: ("fragments", dict[str, Fragment]),
 }
@@ -195,6 +197,8 @@ def ids_in(told: Any) -> list[str]:
         return [line.id for line in told.lines]
     if isinstance(told, CommonCauses):
         return [f"common cause {cause.id}" for cause in told.causes]
+    if isinstance(told, CacheKinds):
+        return [f"cache {kind.id}" for kind in told.kinds]
     if isinstance(told, Xids):
         return [f"Xid {xid.number}" for xid in told.xids]
     if isinstance(told, Echoes):

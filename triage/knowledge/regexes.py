@@ -7,6 +7,7 @@ from typing import Any
 
 import regex
 
+from triage.knowledge.caches import CacheKinds
 from triage.knowledge.schema import CommonCauses, Probes, Signature, UserText
 
 
@@ -26,6 +27,9 @@ def _expressions(told: Any) -> Iterator[tuple[str, str, str]]:
     elif isinstance(told, CommonCauses):
         for cause in told.causes:
             yield from ((cause.id, key, getattr(cause, key)) for key in ("refusals", "masks"))
+    elif isinstance(told, CacheKinds):
+        for kind in told.kinds:
+            yield from ((kind.id, key, getattr(kind, key)) for key in ("path", "holds"))
     elif isinstance(told, Probes):
         yield from ((text.id, "pattern", text.pattern) for text in told.texts)
     for rule in getattr(told, "signatures", getattr(told, "lines", ())):

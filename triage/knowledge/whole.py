@@ -7,6 +7,7 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
+from triage.knowledge.caches import CacheKinds
 from triage.knowledge.schema import CommonCauses, EngineLines, FaultClass, Forks, Probes, Signature, Troubles, UserText, Xids
 
 
@@ -23,6 +24,7 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True):
     user_text: UserText = UserText()
     trouble: Troubles = Troubles()
     common_causes: CommonCauses = CommonCauses()
+    caches: CacheKinds = CacheKinds()
 
     def class_of(self, signature: str) -> FaultClass | None:
         """The class whose file holds the signature with this id, if any."""
@@ -56,6 +58,7 @@ def overlaid(old: Knowledge, new: Knowledge) -> Knowledge:
         user_text=UserText(tuple(dict.fromkeys((*old.user_text.begins, *new.user_text.begins)))),
         trouble=Troubles(_merged(old.trouble.lines, new.trouble.lines, moved)),
         common_causes=CommonCauses(_merged(old.common_causes.causes, new.common_causes.causes)),
+        caches=CacheKinds(_merged(old.caches.kinds, new.caches.kinds)),
     )
 
 
