@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.caches.night import lay, text
+from tests.caches.night import lay, manifest, text
 from triage.caches.discover import discover, kind_of
 from triage.knowledge.caches import CacheKind
 from triage.knowledge.load import load
@@ -86,3 +86,7 @@ def test_the_night_has_63_caches_of_20_gb(tmp_path: Path) -> None:
     caches = discover([str(lay(tmp_path))], KINDS).caches
     assert len(caches) == 63
     assert round(sum(cache.contents.bytes for cache in caches) / 1e9, 2) == 20.0
+
+
+def test_the_example_in_the_docs_is_of_this_night() -> None:
+    assert (Path(__file__).parents[2] / "docs/examples/acceptance-night-caches/manifest.json").read_bytes() == manifest() + b"\n"

@@ -30,7 +30,7 @@ SWEEP = Fallback(TABLE.sweep.patterns)
 LOOSE = {index for index, pattern in enumerate(TABLE.scanner.patterns) if pattern.prefilter}  # Hyperscan reports more than their matches
 SAMPLES = [sample.encode() for rule in TABLE.rules for sample in (*rule.definition.samples, *rule.definition.near_misses)]
 LOGS = sorted(file for file in ROOT.glob("fixtures/*/logs/**/*") if file.is_file() and "flight-recorder" not in file.parts)
-SCENARIOS = ["clean-day", "crash-loop", "new-year", "oom-then-cublas", "saturation", "sglang-watchdog", "trtllm", "gpu-off-the-bus", "two-pods-interleaved"]
+SCENARIOS = ["clean-day", "crash-loop", "new-year", "oom-then-cublas", "saturation", "sglang-watchdog", "trtllm", "gpu-off-the-bus"]
 
 
 def without_loose(hits: Hits) -> set[tuple[int, int]]:

@@ -95,7 +95,7 @@ def _below(rows: Sequence[Row], lives: Sequence[Life], archived: Seconds | None)
     if not rows:
         return ["no cache was found"]
     total, disk = sum(row.bytes for row in rows), sum(row.disk for row in rows)
-    on_disk = "" if abs(disk - total) < 0.1 * total else f" ({size(disk)} on disk)"
+    on_disk = "" if archived is not None or abs(disk - total) < 0.1 * total else f" ({size(disk)} on disk)"
     boots = {row.origin.built[0] for row in rows if len(row.origin.built) == 1}
     made = f", archived {iso(archived)[:16].replace('T', ' ')} UTC" if archived is not None else ""
     lines = [f"{number(len(rows), 'cache')}, {size(total)}{on_disk}, built by {number(len(boots), 'boot')}{made}" if boots else

@@ -31,6 +31,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Knowledge": {
         "rules": "List, show, check and test the rules.",
         "diff": "Say whose verdict changed between two sets of rules.",
+        "doctor": "Say whether triage is well, and what optional parts would give.",
     },
 }
 COMMANDS = [name for section in SECTIONS.values() for name in section]

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from triage.knowledge.cache import cache_folder, write_atomically
+from triage.knowledge.cache import cache_folder, read_sealed, write_sealed
 from triage.knowledge.caches import CacheKinds
 from triage.knowledge.fragments import FragmentError, with_fragments, written_out
 from triage.knowledge.schema import CommonCauses, Echoes, EngineLines, FaultClass, Forks, Fragment, Probes, Troubles, UserText, Xids
@@ -49,10 +49,10 @@ def load(extra: Iterable[Path] = (), *, base: Path | None = None) -> Knowledge:
     stamp = _fingerprint(file for _, found in files for file in found)
     kept = cache_folder() / f"rules-{stamp}.msgpack"
     try:
-        return msgspec.msgpack.decode(kept.read_bytes(), type=Knowledge)
-    except (OSError, msgspec.MsgspecError):
+        return msgspec.msgpack.decode(read_sealed(kept), type=Knowledge)
+    except (OSError, ValueError):  # msgspec's errors are ValueErrors
         knowledge = _read_all(files)
-        write_atomically(kept, msgspec.msgpack.encode(knowledge))
+        write_sealed(kept, msgspec.msgpack.encode(knowledge))
         return knowledge
 
 
@@ -119,7 +119,7 @@ def _fingerprint(files: Iterable[Path]) -> str:
     for file in files:
         stat = os.stat(file)
         digest.update(f"{file}\0{stat.st_size}\0{stat.st_mtime_ns}\n".encode())
-    for code in ("schema.py", "caches.py", "fragments.py", "load.py", "whole.py"):
+    for code in ("cache.py", "schema.py", "caches.py", "fragments.py", "load.py", "whole.py"):
         stat = os.stat(Path(__file__).with_name(code))
         digest.update(f"{stat.st_size}\0{stat.st_mtime_ns}\n".encode())
     return digest.hexdigest()[:24]

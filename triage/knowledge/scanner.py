@@ -104,6 +104,17 @@ def _engine(patterns: tuple[ScanPattern, ...], *, keep: bool) -> _Hyperscan | Fa
     return Fallback(patterns)
 
 
+def is_database(kept: bytes) -> bool:
+    """Whether bytes are a compiled database that Hyperscan here can use; where there is none, nobody asks for it."""
+    if not INSTALLED:
+        return True
+    try:
+        hyperscan.Scratch(hyperscan.loadb(kept, hyperscan.HS_MODE_BLOCK))
+    except (hyperscan.error, ValueError, RuntimeError):
+        return False
+    return True
+
+
 def _database(patterns: tuple[ScanPattern, ...]) -> hyperscan.Database:
     kept = cache_folder() / f"scan-{_key(patterns)}.hsdb"
     try:
