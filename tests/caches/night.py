@@ -45,7 +45,7 @@ def _boot(home: Path, number: int, at: int, scale: int) -> None:
     text(work / "cached_ops/batch_decode/build.ninja", "rule cuda_compile\n", at + 118)
     sparse(work / "cached_ops/batch_decode/batch_decode.so", WORKSPACE // scale, at + 140)
     if number <= GEMM_BOOTS:
-        kernel = home / "deep_gemm/cache/kernel.sm90_fp8_gemm_1d2d.5f0c41aa"
+        kernel = home / "deep_gemm/cache/kernel.sm90_fp8_gemm_1d2d.5f0c41aa"  # DeepGEMM names it by a hash
         text(kernel / "kernel.cu", "// generated\n", at + 150)
         sparse(kernel / "kernel.cubin", GEMM // scale, at + 151)
     text(home / "vllm.log", log(at), at + 1500)

@@ -72,12 +72,17 @@ def kept(tmp_path: Path) -> Path:
     return tmp_path / "kept.tar.zst"
 
 
-def test_a_flipped_bit_anywhere_is_found(kept: Path) -> None:
-    sound = kept.read_bytes()
-    for place in range(0, len(sound), max(1, len(sound) // 150)):
-        kept.write_bytes(sound[:place] + bytes([sound[place] ^ 4]) + sound[place + 1 :])
-        with pytest.raises(ArchiveError, match=r"kept\.tar\.zst"):
-            verified(str(kept))
+def test_a_flipped_bit_anywhere_is_found_or_changes_nothing(kept: Path) -> None:
+    """Some bits of zstd's own header do not matter, such as the one that says that a checksum follows."""
+    sound, made, found = kept.read_bytes(), verified(str(kept)), 0
+    for place in range(len(sound)):
+        kept.write_bytes(sound[:place] + bytes([sound[place] ^ 1 << place % 8]) + sound[place + 1 :])
+        try:
+            assert verified(str(kept)) == made
+        except ArchiveError as error:
+            assert "kept.tar.zst" in str(error)
+            found += 1
+    assert found > 0.98 * len(sound)
 
 
 def test_an_archive_that_is_cut_off_is_found(kept: Path) -> None:

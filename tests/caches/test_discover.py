@@ -46,7 +46,7 @@ def test_each_layout_is_found_in_a_home(tmp_path: Path) -> None:
     text(tmp_path / ".cache/vllm/flashinfer_autotune_cache/0.6.13/121a/b90f56c0f2da/autotune_configs.json", "{}", 1)
     text(tmp_path / ".cache/flashinfer/0.6.18/90a/cached_ops/op/op.so", "", 1)
     text(tmp_path / ".triton/cache" / KERNEL / "k.cubin", "", 1)
-    text(tmp_path / ".deep_gemm/cache/kernel.fp8_gemm.01/kernel.cu", "", 1)
+    text(tmp_path / ".deep_gemm/cache/kernel.fp8_gemm.0123abcd/kernel.cu", "", 1)
     text(tmp_path / "torchinductor_root/fxgraph/ab/x", "", 1)
     text(tmp_path / ".cache/torch_extensions/py312_cu129/fused/build.ninja", "", 1)
     text(tmp_path / ".nv/ComputeCache/3/index", "", 1)
@@ -55,7 +55,7 @@ def test_each_layout_is_found_in_a_home(tmp_path: Path) -> None:
     told = {(cache.kind, cache.key) for cache in found.caches}
     assert told == {
         ("vllm-compile", "5ee490e82e"), ("vllm-aot", "ab" * 32), ("vllm-autotune", "0.6.13/121a/b90f56c0f2da"), ("flashinfer", "0.6.18/90a"),
-        ("triton", ".triton/cache"), ("deep-gemm", f"{tmp_path.name}/.deep_gemm"), ("inductor", f"{tmp_path.name}/torchinductor_root"),
+        ("triton", ".triton/cache"), ("deep-gemm", ".deep_gemm/cache"), ("inductor", f"{tmp_path.name}/torchinductor_root"),
         ("torch-extensions", "py312_cu129"), ("cuda", ".nv/ComputeCache"),
     }  # fmt: skip
     assert [Path(file).name for file in found.others] == ["config.json"]
@@ -65,6 +65,13 @@ def test_a_cache_that_is_named_itself_is_one_and_twice_is_once(tmp_path: Path) -
     kernel = text(tmp_path / "jit" / KERNEL / "k.cubin", "abc", 1).parent.parent
     found = discover([str(kernel), str(tmp_path), str(kernel / ".")], KINDS)
     assert [(cache.kind, cache.contents.bytes) for cache in found.caches] == [("triton", 3)]
+
+
+def test_a_home_that_somebody_made_a_cache_is_listed_and_never_to_be_removed(tmp_path: Path) -> None:
+    text(tmp_path / "home" / KERNEL / "k.cubin", "", 1)
+    text(tmp_path / "home/thesis.tex", "", 1)
+    (cache,) = discover([str(tmp_path)], KINDS).caches
+    assert (cache.kind, cache.contents.refusals) == ("triton", ("thesis.tex in it is nothing of such a cache (more of it may be somebody's own)",))
 
 
 def test_links_are_not_followed(tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def torn_down(tmp_path: Path, *, boots: int, rounds: int) -> list[dict[str, int]
 
 
 def folders(night: Path) -> list[Path]:
-    return [*night.glob("b*/cache/vllm/torch_compile_cache/*"), *night.glob("b*/cache/flashinfer/*/90a"), *night.glob("b*/deep_gemm")]
+    return [*night.glob("b*/cache/vllm/torch_compile_cache/*"), *night.glob("b*/cache/flashinfer/*/90a"), *night.glob("b*/deep_gemm/cache")]
 
 
 def test_killed_at_each_change_to_the_disk(tmp_path: Path) -> None:

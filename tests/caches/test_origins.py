@@ -65,7 +65,7 @@ def test_several_folders_of_one_hash_and_no_fitting_time_are_of_nobody(tmp_path:
 
 
 def test_boots_that_lived_at_the_same_time_are_all_named(tmp_path: Path) -> None:
-    text(tmp_path / "deep_gemm/cache/kernel.a.1/kernel.cu", "", BEGAN + 100)
+    text(tmp_path / "deep_gemm/cache/kernel.a.0123abcd/kernel.cu", "", BEGAN + 100)
     one, other = (text(tmp_path / name, log(BEGAN + later), BEGAN + 1600) for name, later in (("one.log", 0), ("other.log", 30)))
     (origin,) = told(tmp_path, one, other).values()
     assert (len(origin.built), origin.by) == (2, "time")

@@ -77,24 +77,24 @@ def test_a_cache_in_use_stays_and_the_exit_code_says_so(night: Path) -> None:
     assert "stays:" in done.stdout
     assert "--idle 900 s" in " ".join(done.stdout.split())
     assert fresh.exists()
-    assert not (night / "b01/deep_gemm").exists()
+    assert not (night / "b01/deep_gemm/cache").exists()
 
 
 def test_a_link_that_leads_out_is_never_followed_or_removed(night: Path) -> None:
     precious = text(night.parent / "precious/weights.bin", "all of it", 1)
-    (night / "b01/deep_gemm/weights").symlink_to(precious.parent)
+    (night / "b01/deep_gemm/cache/kernel.sm90_fp8_gemm_1d2d.5f0c41aa/weights").symlink_to(precious.parent)
     done = run(night, "--archive", night.parent / "kept.tar.zst", "--remove", "--yes")
     assert done.exit_code == 3
     assert "leads out" in " ".join(done.stdout.split())
     assert precious.read_text() == "all of it"
-    assert (night / "b01/deep_gemm/weights").is_symlink()
+    assert (night / "b01/deep_gemm/cache/kernel.sm90_fp8_gemm_1d2d.5f0c41aa/weights").is_symlink()
 
 
 def test_a_second_run_finishes_and_a_third_has_nothing_to_do(night: Path) -> None:
     archive = night.parent / "kept.tar.zst"
     assert run(night, "--archive", archive, "--yes").exit_code == 0
     assert len(hashes(str(night))) > 2, "archiving alone removes nothing"
-    (night / "b01/deep_gemm").rename(night / "b01/.triage-removing-deep_gemm")  # as a run that was killed leaves it
+    (night / "b01/deep_gemm/cache").rename(night / "b01/deep_gemm/.triage-removing-cache")  # as a run that was killed leaves it
     planned = run(night, "--archive", archive, "--remove")
     assert "would remove 6 caches, which " in " ".join(planned.stdout.split())
     assert run(night, "--archive", archive, "--remove", "--yes").exit_code == 0
@@ -130,7 +130,7 @@ def test_a_damaged_archive_removes_nothing(night: Path) -> None:
         (["NIGHT", "--only", "vlm"], "vllm-compile"),
         (["NIGHT", "--older-than", "soon"], "15m, 6h or 7d"),
         (["nowhere"], "nowhere: no such file or folder"),
-        (["NIGHT", "--archive", "NIGHT/b01/deep_gemm/x.tar.zst"], "lies in the cache"),
+        (["NIGHT", "--archive", "NIGHT/b01/deep_gemm/cache/x.tar.zst"], "lies in the cache"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(night: Path, arguments: list[str], word: str) -> None:
@@ -138,6 +138,27 @@ def test_what_cannot_be_meant_is_refused(night: Path, arguments: list[str], word
     assert done.exit_code == 2
     assert word in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
+
+
+def test_yes_is_typed_or_not_given(night: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRIAGE_CACHES_YES", "1")
+    assert "nothing was done" in run(night, "--archive", night.parent / "kept.tar.zst", "--remove").stdout
+    assert not (night.parent / "kept.tar.zst").exists()
+
+
+def test_what_is_nothing_of_a_cache_keeps_it_where_it_is(night: Path) -> None:
+    own = text(night / "b01/deep_gemm/cache/notes.txt", "mine", 1)
+    done = run(night, "--archive", night.parent / "kept.tar.zst", "--remove", "--yes", "--only", "deep-gemm")
+    assert (done.exit_code, own.read_text()) == (3, "mine")
+    assert "notes.txt in it is nothing of such a cache" in " ".join(done.stdout.split())
+    assert "removed 1 cache," in done.stdout
+
+
+def test_a_log_from_a_pipe_is_read(night: Path) -> None:
+    home = night / "b01/cache/vllm"
+    done = CliRunner().invoke(main, ["caches", str(home), "-", "--year", "2026"], input=(night / "b01/vllm.log").read_text())
+    assert done.exit_code == 0
+    assert "built by 1 boot" in done.stdout
 
 
 def test_older_than_and_only_choose(night: Path) -> None:
@@ -152,7 +173,7 @@ def test_without_a_path_the_usual_places_are_looked_at(night: Path, monkeypatch:
 
 
 def test_names_cannot_write_to_a_terminal(tmp_path: Path) -> None:
-    text(tmp_path / "\x1b[31m\nevil/cache/kernel.a.1/kernel.cu", "", 1)
+    text(tmp_path / "\x1b[31m\nevil/cache/kernel.a.0123abcd/kernel.cu", "", 1)
     assert "\x1b" not in run(tmp_path, tmp_path / "\x1b[31m\nevil").output
 
 

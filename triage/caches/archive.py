@@ -140,7 +140,7 @@ def _written(file: IO[bytes], order: Order, now: Seconds, version: str) -> Manif
 
     digests: dict[str, str] = {}
     with (
-        zstandard.ZstdCompressor(level=6, write_checksum=True).stream_writer(file, closefd=False) as packed,
+        zstandard.ZstdCompressor(level=3, threads=-1 if order.whole else 0, write_checksum=True).stream_writer(file, closefd=False) as packed,
         tarfile.open(fileobj=cast("IO[bytes]", packed), mode="w|", format=tarfile.PAX_FORMAT) as tar,
     ):
         for boot, lines in _lines(order).items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -16,7 +16,6 @@ from triage.model import Problem
 from triage.sources.paths import reason, shown
 
 DEEPEST = 24
-MOST_LOOKED_AT = 4096  # names below a folder that `holds` is tried on: a kernel folder is among the first, or it is no cache
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,9 +31,17 @@ def discover(paths: Sequence[str], kinds: Sequence[CacheKind]) -> Found:
     search = _Search(kinds)
     for path in paths:
         search.add(path)
-    caches = tuple(msgspec.structs.replace(cache, contents=contents_of(cache.path)) for cache in search.caches.values())
+    caches = tuple(_with_contents(cache, search.strangers[cache.path]) for cache in search.caches.values())
     problems = (*search.problems, *(problem for cache in caches for problem in cache.contents.problems))
     return Found(caches=caches, others=tuple(search.others), problems=problems)
+
+
+def _with_contents(cache: Cache, strangers: Sequence[str]) -> Cache:
+    inside = contents_of(cache.path)
+    if strangers:
+        why = f"{shown(strangers[0])} in it is nothing of such a cache (more of it may be somebody's own)"
+        inside = msgspec.structs.replace(inside, refusals=(*inside.refusals, why))
+    return msgspec.structs.replace(cache, contents=inside)
 
 
 def default_places(kinds: Iterable[CacheKind]) -> list[str]:
@@ -45,7 +52,7 @@ def default_places(kinds: Iterable[CacheKind]) -> list[str]:
 
 
 def kind_of(path: str, kinds: Iterable[CacheKind], below: Iterable[str]) -> tuple[CacheKind, str] | None:
-    """The first kind that a folder fits and the name that gives it; `below` are paths of what it holds, one or two levels deep."""
+    """The first kind that a folder fits and the name that gives it; `below` are the names in it."""
     held = list(below)
     for kind in kinds:
         named = re.search(kind.path, path) if kind.path else None
@@ -64,7 +71,7 @@ class _Search:
         self.caches: dict[str, Cache] = {}
         self.others: list[str] = []
         self.problems: list[Problem] = []
-        self._deep = any("/" in kind.holds for kind in kinds)
+        self.strangers: dict[str, list[str]] = {}  # by cache, names in it that are none of its kind
 
     def add(self, path: str) -> None:
         """Takes in one folder that was named, with all below it."""
@@ -84,21 +91,12 @@ class _Search:
         except OSError as error:
             self.problems.append(Problem(shown(here), f"cannot be read: {reason(error)}"))
             return []
-        fits = kind_of(here, self.kinds, _names_below(here, [e.name for e in found], deep=self._deep))
+        names = [entry.name for entry in found]
+        fits = kind_of(here, self.kinds, names)
         if fits:
+            self.strangers[here] = [name for name in names if fits[0].only and not re.fullmatch(fits[0].only, name)]
             self.caches[here] = Cache(kind=fits[0].id, key=fits[1], path=here, shown=os.path.normpath(os.path.join(given, below)))
             return []
         self.others += [entry.path for entry in found if entry.is_file(follow_symlinks=False)]
         folders = [e.name for e in found if e.is_dir(follow_symlinks=False) and not e.name.startswith(GONE)]
         return [os.path.join(below, name) for name in reversed(folders)]
-
-
-def _names_below(here: str, names: Sequence[str], *, deep: bool) -> Iterator[str]:
-    """What stands below a folder, one and (in folders named `cache`, where kernels are kept) two levels deep."""
-    yield from names[:MOST_LOOKED_AT]
-    if deep and "cache" in names and not os.path.islink(os.path.join(here, "cache")):
-        try:
-            with os.scandir(os.path.join(here, "cache")) as entries:
-                yield from (f"cache/{entry.name}" for entry, _ in zip(entries, range(MOST_LOOKED_AT), strict=False))
-        except OSError:
-            return

@@ -50,6 +50,9 @@ def holds(caches: Sequence[Cache], *, now: Seconds, idle: Seconds, proc: str = P
 
 
 def _refusals(cache: Cache) -> list[Hold]:
+    home = [os.path.realpath(os.path.expanduser("~")), os.getcwd()]
+    if any(own == cache.path or own.startswith(os.path.join(cache.path, "")) for own in home):
+        return [Hold("refused", "your home or working folder lies in it")]
     lost = [Hold("refused", f"{clean(p.file)} {clean(p.what)}") for p in cache.contents.problems]
     return [Hold("refused", clean(why)) for why in cache.contents.refusals] + lost
 

@@ -29,11 +29,18 @@ class Length(click.ParamType[float]):
         return float(int(value[:-1]) * UNITS[value[-1]])
 
 
+class OnlyTyped(click.Option):
+    """An option that no variable of the environment gives: what removes is said each time."""
+
+    def resolve_envvar_value(self, _ctx: click.Context) -> None:
+        return None
+
+
 @click.command()
 @click.argument("paths", nargs=-1, metavar="[PATH...]")
 @click.option("--archive", metavar="FILE.tar.zst", help="Keep the evidence of each build in FILE: list, hashes, log lines, texts.")
 @click.option("--remove", is_flag=True, help="Remove what the archive holds, once it was read back whole.")
-@click.option("--yes", is_flag=True, help="Do it. Without this, say what would be done.")
+@click.option("--yes", cls=OnlyTyped, is_flag=True, help="Do it. Without this, say what would be done.")
 @click.option("--whole", is_flag=True, help="Archive all files, binaries too.")
 @click.option("--only", multiple=True, metavar="KIND", help="Only caches of this kind; may be given several times.")
 @click.option("--older-than", type=Length(), metavar="LENGTH", help="Only caches to which nothing was written for so long: 7d.")
@@ -60,6 +67,8 @@ def caches(paths: tuple[str, ...], archive: str | None, remove: bool, yes: bool,
     Exit codes: 0 ran, 2 nothing found or wrong usage, 3 some of it could not be read, archived or removed.
     """
     _check(paths, archive, remove=remove, yes=yes, whole=whole)
+    if archive is not None and form != "table":
+        raise click.UsageError(f"--format {form} is for the list: leave it out, or --archive")
     known = knowledge(given["rules"])
     check_names(only, [kind.id for kind in known.caches.kinds], "--only")
     if paths and all(_is_archive(path) for path in paths):

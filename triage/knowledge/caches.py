@@ -8,8 +8,9 @@ import msgspec
 class CacheKind(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One kind of cache.
 
-    `path`: regex searched in a folder's path (its group `key` names the cache); `holds`: regex that something one or two levels below
-    must match as a whole. `evidence`: names (or, with a slash, paths below the folder) of text files that say what was built.
+    `path`: regex searched in a folder's path (its group `key` names the cache); `holds`: regex that some name in it must match as a whole;
+    `only`: one that every name in it must match, or it is never removed. `evidence`: names (or, with a slash, paths below the folder) of
+    text files that say what was built.
     `moved_by`: environment variables that put it elsewhere; `default`: where it lies without them.
     `samples` and `near_misses`: a path, and after ` : ` what it holds.
     """
@@ -18,6 +19,7 @@ class CacheKind(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     title: str
     path: str = ""
     holds: str = ""
+    only: str = ""
     evidence: tuple[str, ...] = ()
     moved_by: tuple[str, ...] = ()
     default: tuple[str, ...] = ()

@@ -29,7 +29,7 @@ def _expressions(told: Any) -> Iterator[tuple[str, str, str]]:
             yield from ((cause.id, key, getattr(cause, key)) for key in ("refusals", "masks"))
     elif isinstance(told, CacheKinds):
         for kind in told.kinds:
-            yield from ((kind.id, key, getattr(kind, key)) for key in ("path", "holds"))
+            yield from ((kind.id, key, getattr(kind, key)) for key in ("path", "holds", "only"))
     elif isinstance(told, Probes):
         yield from ((text.id, "pattern", text.pattern) for text in told.texts)
     for rule in getattr(told, "signatures", getattr(told, "lines", ())):
