@@ -1,7 +1,7 @@
 """Writes the archive of some caches (a tar inside zstd), reads it back, and gives it its name only when every byte of it was found again.
 
 The members: `logs/<boot>.log` (the lines that name a cache), `caches/<n>-<kind>/<path>` (the files that are evidence, or all of them), and last
-`manifest.json`. A crash at any moment leaves either no archive or a whole one.
+`manifest.json` and its own hash. A crash at any moment leaves either no archive or a whole one.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from triage.sources.paths import reason
 PIECE = 1 << 20
 LARGEST_EVIDENCE = 16 << 20  # bytes: a text longer than this is data, and its hash must do
 LARGEST_MANIFEST = 1 << 30
+SEAL = f"{NAME}.sha256"
 
 
 class Order:
@@ -148,7 +149,8 @@ def _written(file: IO[bytes], order: Order, now: Seconds, version: str) -> Manif
         kept = tuple(_add_cache(tar, number, cache, order, digests) for number, cache in enumerate(order.caches, 1))
         made = Manifest(triage=version, made=now, whole=order.whole, caches=kept, boots=lives(order.boots, order.origins), digests=digests)
         text = to_json(made)
-        _add(tar, NAME, io.BytesIO(text), len(text), now, {})
+        seal = _add(tar, NAME, io.BytesIO(text), len(text), now, {}).encode()
+        _add(tar, SEAL, io.BytesIO(seal), len(seal), now, {})
     return made
 
 
@@ -222,7 +224,7 @@ def verified(path: str) -> Manifest:
     import zstandard
 
     found: dict[str, str] = {}
-    text = b""
+    text = seal = b""
     try:
         with (
             open(path, "rb") as file,
@@ -235,14 +237,18 @@ def verified(path: str) -> Manifest:
                     raise ArchiveError(f"{path}: {member.name!r} in it is no file: triage did not write this archive")
                 if member.name == NAME:
                     text = data.read(LARGEST_MANIFEST)
+                elif member.name == SEAL:
+                    seal = data.read(64)
                 else:
                     found[member.name] = _digest(data)
             while plain.read(PIECE):  # to the end, where zstd's own checksum stands
                 pass
     except (OSError, tarfile.TarError, zstandard.ZstdError, EOFError) as error:
         raise ArchiveError(f"{path}: cannot be read back: {error}") from error
-    if not text:
+    if not text or not seal:
         raise ArchiveError(f"{path}: has no {NAME}: triage did not write it, or not to its end")
+    if hashlib.sha256(text).hexdigest().encode() != seal:
+        raise ArchiveError(f"{path}: its {NAME} is damaged")
     manifest = from_json(text, path)
     if found != manifest.digests:
         wrong = sorted(set(found.items()) ^ set(manifest.digests.items()))
