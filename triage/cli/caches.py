@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from triage.cli.options import NOTHING_READ, PARTLY_READ, gathered, knowledge, rules_option, tell
+from triage.cli.options import NOTHING_READ, PARTLY_READ, knowledge, rules_option, tell
 from triage.cli.values import UNITS, YEARS, Zone, check_names
 from triage.cli.writing import emit
 
@@ -170,7 +170,10 @@ class _Seen:
 
     def _boots(self, logs: list[str], others: tuple[str, ...], known: Any, given: dict[str, Any]) -> tuple[list[Any], list[Any]]:
         """The boots of the logs that were named or lie beside the caches, by their start; and what could not be read of those named."""
-        from triage.parsers.sorting import sort_files
+        from triage.knowledge.load import RuleError
+        from triage.parsers.options import Options
+        from triage.parsers.sorting import NothingToReadError, sort_files
+        from triage.pipeline import gather
         from triage.sources.find import find
         from triage.timeline.boots import boots
 
@@ -178,7 +181,10 @@ class _Seen:
         paths = (*logs, *(file for source, kind in near if kind == "engine" for file in source.files))
         if not paths:
             return [], []
-        read = gathered(paths, known, **given, kind=None, probe_format=None, probe_stamp="start", rank_from=None)
+        try:
+            read = gather(paths, known, options=Options(tz=given["tz"], year=given["year"]))
+        except (RuleError, NothingToReadError) as error:
+            raise _refused(str(error)) from error
         lives = boots(e for reading in read.readings for e in reading.with_pulse_around([]) if e.origin != "kernel")
         return sorted(lives, key=lambda boot: boot.start.earliest if boot.start else 0.0), list(read.problems)
 
