@@ -18,6 +18,7 @@ LONGEST_FUNCTION = 60
 READING = {"model", "sources", "knowledge", "parsers"}
 JUDGING = READING | {"timeline", "verdict", "history"}
 INSIDE = JUDGING | {"ledger", "trials", "learn", "report", "workers", "pipeline", "recording", "rejudging", "prober", "watching"}
+INSIDE |= {"caches", "doctor"}
 DOOR = "__init__"  # triage/__init__.py, what `import triage` gives
 
 MAY_IMPORT: dict[str, set[str]] = {
@@ -30,6 +31,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "history": {"model"},
     "ledger": JUDGING,
     "trials": JUDGING,
+    "caches": JUDGING | {"report"},
+    "doctor": JUDGING | {"report", "__init__"},
     "learn": JUDGING,
     "report": JUDGING,
     "pipeline": JUDGING | {"report", "workers"},

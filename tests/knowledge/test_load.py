@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from triage.cli.main import main
 from triage.knowledge.load import RuleError, is_whole, load, load_folder
 
 OWN_CLASS = """
@@ -130,3 +132,30 @@ def test_timeouts_of_ones_own_go_before_ours_and_the_others_stay(tmp_path: Path)
 def test_a_regex_of_ones_own_that_is_none_is_refused_with_its_rule(tmp_path: Path) -> None:
     with pytest.raises(RuleError, match="coffee-spill/board: `pattern` is no regex"):
         load([rules(tmp_path, OWN_CLASS.replace("BOARD: coffee", "BOARD: (coffee"))])
+
+
+def test_a_flipped_bit_anywhere_in_the_compiled_copy_changes_no_rule(tmp_path: Path) -> None:
+    first = load()
+    (kept,) = (tmp_path / "cache").glob("rules-*.msgpack")
+    sound = kept.read_bytes()
+    for place in range(0, len(sound), len(sound) // 12):
+        kept.write_bytes(sound[:place] + bytes([sound[place] ^ 1]) + sound[place + 1 :])
+        assert load() == first
+        assert kept.read_bytes() == sound
+
+
+@pytest.mark.parametrize("state", ["damaged", "unwritable"])
+def test_whatever_the_cache_is_like_the_answer_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str) -> None:
+    command = ["classify", str(Path(__file__).parents[2] / "fixtures/new-year/logs"), "--format", "json"]
+    first = CliRunner().invoke(main, command)
+    kept = list((tmp_path / "cache").iterdir())
+    assert {file.name.split("-")[0] for file in kept} == {"rules", "scan"}
+    if state == "unwritable":
+        monkeypatch.setenv("TRIAGE_CACHE", str(kept[0] / "below a file"))
+    for file in kept if state != "unwritable" else ():
+        content = file.read_bytes()
+        file.unlink()
+        file.write_bytes(content[: len(content) // 2]) if file.suffix == ".hsdb" else file.mkdir()
+    again = CliRunner().invoke(main, command)
+    assert (again.exit_code, again.stdout, again.stderr) == (first.exit_code, first.stdout, "")
+    assert first.exit_code == 0

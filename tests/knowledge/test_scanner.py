@@ -48,6 +48,14 @@ def test_a_damaged_cache_is_made_anew(cache: Path, damage: bytes | None) -> None
     assert kept.stat().st_size > 200
 
 
+def test_a_flipped_bit_anywhere_in_the_cache_changes_no_hit(cache: Path) -> None:
+    Scanner([pattern("beta"), pattern(r"alpha \d+ gamma")])
+    sound = _database(cache).read_bytes()
+    for place in range(0, len(sound), max(1, len(sound) // 200)):
+        _database(cache).write_bytes(sound[:place] + bytes([sound[place] ^ 1]) + sound[place + 1 :])
+        assert Scanner([pattern("beta"), pattern(r"alpha \d+ gamma")]).scan(b"beta alpha 7 gamma") == [(4, 0), (18, 1)]
+
+
 def test_a_cache_that_cannot_be_written_is_done_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")

@@ -21,6 +21,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "dump": "Say which rank held up the others, by flight-recorder dumps.",
         "unknown": "Cluster the incidents that no rule named, and draft rules.",
         "bundle": "Pack the evidence of incidents, redacted, for others to read.",
+        "caches": "List caches of compiled code by boot; archive, then remove.",
     },
     "Memory": {
         "history": "Ask the history what was recorded, correct it, hand it out.",
@@ -31,6 +32,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Knowledge": {
         "rules": "List, show, check and test the rules.",
         "diff": "Say whose verdict changed between two sets of rules.",
+        "doctor": "Say whether triage is well, and what optional parts would give.",
     },
 }
 COMMANDS = [name for section in SECTIONS.values() for name in section]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import tempfile
 from pathlib import Path
+
+SEAL = 32  # bytes of a SHA-256
 
 
 def cache_folder() -> Path:
@@ -15,6 +18,20 @@ def cache_folder() -> Path:
         return Path(own)
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return Path(base) / "triage"
+
+
+def read_sealed(path: Path) -> bytes:
+    """What `write_sealed` wrote. Raises OSError where there is none, and ValueError where a bit of it has changed since."""
+    kept = path.read_bytes()
+    seal, data = kept[:SEAL], kept[SEAL:]
+    if hashlib.sha256(data).digest() != seal:
+        raise ValueError(f"{path}: is damaged")
+    return data
+
+
+def write_sealed(path: Path, data: bytes) -> bool:
+    """Write `data` with a hash before it, by which `read_sealed` knows it again. False where the place cannot be written."""
+    return write_atomically(path, hashlib.sha256(data).digest() + data)
 
 
 def write_atomically(path: Path, data: bytes) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from triage.knowledge.flaws import Flaw
-from triage.knowledge.load import FRAGMENTS, RuleError, fragments_of, ids_in, read_rule_file, shape_of, toml_files
+from triage.knowledge.load import FRAGMENTS, SINGLE_FILES, RuleError, fragments_of, ids_in, read_rule_file, shape_of, toml_files
 from triage.knowledge.places import line_of_table, places, shown
 from triage.knowledge.regexes import bad_regexes
 from triage.knowledge.schema import FaultClass
@@ -37,8 +37,7 @@ def in_files(folder: Path, below: Iterable[Path] = ()) -> Iterator[Flaw]:
     for file in found:
         shape = shape_of(file.relative_to(folder))
         if shape is None:
-            files = "echoes.toml, forks.toml, xid.toml, probes.toml, user_text.toml, redact.toml, trouble.toml, common_causes.toml and fragments.toml"
-            what = f"is never read: rules stand in faults/, boot/, {files}"
+            what = f"is never read: rules stand in faults/, boot/, {', '.join(SINGLE_FILES)}"
             yield Flaw(check="file", what=what, place=shown(file))
             continue
         try:

@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from triage.knowledge.cache import cache_folder, write_atomically
+from triage.knowledge.cache import cache_folder, read_sealed, write_sealed
+from triage.knowledge.caches import CacheKinds
 from triage.knowledge.fragments import FragmentError, with_fragments, written_out
 from triage.knowledge.schema import CommonCauses, Echoes, EngineLines, FaultClass, Forks, Fragment, Probes, Redaction, Troubles, UserText, Xids
 from triage.knowledge.whole import Knowledge, overlaid
@@ -48,10 +49,10 @@ def load(extra: Iterable[Path] = (), *, base: Path | None = None) -> Knowledge:
     stamp = _fingerprint(file for _, found in files for file in found)
     kept = cache_folder() / f"rules-{stamp}.msgpack"
     try:
-        return msgspec.msgpack.decode(kept.read_bytes(), type=Knowledge)
-    except (OSError, msgspec.MsgspecError):
+        return msgspec.msgpack.decode(read_sealed(kept), type=Knowledge)
+    except (OSError, ValueError):  # msgspec's errors are ValueErrors
         knowledge = _read_all(files)
-        write_atomically(kept, msgspec.msgpack.encode(knowledge))
+        write_sealed(kept, msgspec.msgpack.encode(knowledge))
         return knowledge
 
 
@@ -118,7 +119,7 @@ def _fingerprint(files: Iterable[Path]) -> str:
     for file in files:
         stat = os.stat(file)
         digest.update(f"{file}\0{stat.st_size}\0{stat.st_mtime_ns}\n".encode())
-    for code in ("schema.py", "fragments.py", "load.py", "whole.py"):
+    for code in ("cache.py", "schema.py", "caches.py", "fragments.py", "load.py", "whole.py"):
         stat = os.stat(Path(__file__).with_name(code))
         digest.update(f"{stat.st_size}\0{stat.st_mtime_ns}\n".encode())
     return digest.hexdigest()[:24]
@@ -142,10 +143,14 @@ _SINGLE_FILES: dict[str, tuple[str, type[Any] | None]] = {
     "probes.toml": ("probes", Probes),
     "trouble.toml": ("trouble", Troubles),
     "common_causes.toml": ("common_causes", CommonCauses),
+    "caches.toml": ("caches", CacheKinds),
     "user_text.toml": ("user_text", UserText),
     "redact.toml": ("redaction", Redaction),
     FRAGMENTS: ("fragments", dict[str, Fragment]),
 }
+
+
+SINGLE_FILES = ("echoes.toml", *_SINGLE_FILES)
 
 
 def _read_folder(folder: Path, files: Iterable[Path], known: Mapping[str, str]) -> Knowledge:
@@ -198,6 +203,8 @@ def ids_in(told: Any) -> list[str]:
         return [f"common cause {cause.id}" for cause in told.causes]
     if isinstance(told, Redaction):
         return [f"redaction {rule.id}" for rule in told.rules]
+    if isinstance(told, CacheKinds):
+        return [f"cache {kind.id}" for kind in told.kinds]
     if isinstance(told, Xids):
         return [f"Xid {xid.number}" for xid in told.xids]
     if isinstance(told, Echoes):

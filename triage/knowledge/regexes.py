@@ -7,6 +7,7 @@ from typing import Any
 
 import regex
 
+from triage.knowledge.caches import CacheKinds
 from triage.knowledge.schema import CommonCauses, Probes, Redaction, Signature, UserText
 
 
@@ -29,6 +30,9 @@ def _expressions(told: Any) -> Iterator[tuple[str, str, str]]:
     elif isinstance(told, Redaction):
         yield from ((rule.id, "pattern", rule.pattern) for rule in told.rules)
         yield from (("redact.toml", "keep.quotes", quote) for quote in told.keep.quotes)
+    elif isinstance(told, CacheKinds):
+        for kind in told.kinds:
+            yield from ((kind.id, key, getattr(kind, key)) for key in ("path", "holds", "only"))
     elif isinstance(told, Probes):
         yield from ((text.id, "pattern", text.pattern) for text in told.texts)
     for rule in getattr(told, "signatures", getattr(told, "lines", ())):

@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import platform
 from collections.abc import Collection, Sequence
-
-import hyperscan
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from triage.knowledge.cache import cache_folder, write_atomically
 from triage.knowledge.load import RuleError
 from triage.knowledge.patterns import ScanPattern
 
+try:
+    import hyperscan
+
+    INSTALLED = True
+except ImportError:  # no wheel for this system: triage.knowledge.fallback finds the same, in more time
+    INSTALLED = False
+
+if TYPE_CHECKING:
+    from triage.knowledge.fallback import Fallback
+
 Hits = list[tuple[int, int]]
+CHOICE = "TRIAGE_SCANNER"
 
 
 class Scanner:
-    """Scans pieces of bytes for all patterns at once (Hyperscan block mode: linear time whatever the input).
+    """Scans pieces of bytes for all patterns at once (Hyperscan block mode: linear time whatever the input; or the fallback).
 
     `once`: the indices of patterns of which only one match is reported in each piece. `keep`: whether the compiled database is kept for
     the next run. Raises RuleError where a pattern cannot be compiled; the message
@@ -25,18 +37,36 @@ class Scanner:
 
     def __init__(self, patterns: Sequence[ScanPattern], *, once: Collection[int] = (), keep: bool = True) -> None:
         self.patterns = tuple(p._replace(once=True) if index in once else p for index, p in enumerate(patterns))
-        self._use(_database(self.patterns) if keep else _compiled(self.patterns))
-
-    def _use(self, database: hyperscan.Database) -> None:
-        self._database = database
-        self._scratch = hyperscan.Scratch(database)
+        self._engine = _engine(self.patterns, keep=keep)
 
     def twin(self) -> Scanner:
         """Another scanner for the same patterns, which may run in another thread at the same time."""
-        return _Twin(self.patterns, self._database)
+        return _Twin(self.patterns, self._engine.twin())
 
     def scan(self, data: bytes) -> Hits:
         """`(end offset, pattern index)` of every possible match, ordered by offset."""
+        return self._engine.scan(data)
+
+    def run(self, data: bytes) -> None:
+        """Scans `data` and tells nobody: what the scan alone costs can be measured so."""
+        self._engine.run(data)
+
+
+class _Twin(Scanner):
+    def __init__(self, patterns: tuple[ScanPattern, ...], engine: _Hyperscan | Fallback) -> None:
+        self.patterns = patterns
+        self._engine = engine
+
+
+class _Hyperscan:
+    def __init__(self, database: hyperscan.Database) -> None:
+        self._database = database
+        self._scratch = hyperscan.Scratch(database)
+
+    def twin(self) -> _Hyperscan:
+        return _Hyperscan(self._database)
+
+    def scan(self, data: bytes) -> Hits:
         hits: Hits = []
         add = hits.append
 
@@ -48,14 +78,41 @@ class Scanner:
         return hits
 
     def run(self, data: bytes) -> None:
-        """Scans `data` and tells nobody: what the scan alone costs can be measured so."""
         self._database.scan(data, match_event_handler=None, scratch=self._scratch)  # type: ignore[arg-type]  # its stubs do not know None
 
 
-class _Twin(Scanner):
-    def __init__(self, patterns: tuple[ScanPattern, ...], database: hyperscan.Database) -> None:
-        self.patterns = patterns
-        self._use(database)
+def which_scanner() -> tuple[str, str]:
+    """Which scanner runs, `hyperscan` or `fallback`, and why. Raises RuleError where there is none, or TRIAGE_SCANNER names none."""
+    wanted = os.environ.get(CHOICE, "")
+    if wanted not in ("", "hyperscan", "fallback"):
+        raise RuleError(f"{CHOICE}={wanted}: there is no such scanner: hyperscan or fallback")
+    if INSTALLED and wanted != "fallback":
+        return "hyperscan", f"{CHOICE} says so" if wanted else "it is installed, and the fastest"
+    if not INSTALLED and wanted == "hyperscan":
+        raise RuleError(f"{CHOICE}=hyperscan: it is not installed: pip install hyperscan, or unset {CHOICE}")
+    if find_spec("ahocorasick_rs") is None:
+        what = "neither hyperscan nor ahocorasick_rs is" if not INSTALLED else "ahocorasick_rs is not"
+        raise RuleError(f"no scanner: {what} installed: pip install ahocorasick_rs")
+    return "fallback", f"{CHOICE} says so" if wanted else "hyperscan is not installed: there is no wheel of it for this system, or it was left out"
+
+
+def _engine(patterns: tuple[ScanPattern, ...], *, keep: bool) -> _Hyperscan | Fallback:
+    if which_scanner()[0] == "hyperscan":
+        return _Hyperscan(_database(patterns) if keep else _compiled(patterns))
+    from triage.knowledge.fallback import Fallback
+
+    return Fallback(patterns)
+
+
+def is_database(kept: bytes) -> bool:
+    """Whether bytes are a compiled database that Hyperscan here can use; where there is none, nobody asks for it."""
+    if not INSTALLED:
+        return True
+    try:
+        hyperscan.Scratch(hyperscan.loadb(kept, hyperscan.HS_MODE_BLOCK))
+    except (hyperscan.error, ValueError, RuntimeError):
+        return False
+    return True
 
 
 def _database(patterns: tuple[ScanPattern, ...]) -> hyperscan.Database:

@@ -18,6 +18,7 @@ LineKind = Literal[
     "death",       # the engine, or a process it cannot live without, is dead
     "exit",        # a process is gone, and this line tells how (code, signal)
     "config",      # tells what the engine really booted with
+    "cache",       # tells of a cache of compiled code: built here, or read (data: cache = its path, built, read)
     "recorder",    # tells whether the flight recorder is armed, or where it wrote
     "step",        # tells which step of the engine failed: how many tokens of which requests were scheduled
     "trouble",     # looks like trouble; shown where nothing says why something died, and never a root

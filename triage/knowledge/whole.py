@@ -7,6 +7,7 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
+from triage.knowledge.caches import CacheKinds
 from triage.knowledge.schema import CommonCauses, EngineLines, FaultClass, Forks, Kept, Probes, Redaction, Signature, Troubles, UserText, Xids
 
 
@@ -24,6 +25,7 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True):
     trouble: Troubles = Troubles()
     common_causes: CommonCauses = CommonCauses()
     redaction: Redaction = Redaction()
+    caches: CacheKinds = CacheKinds()
 
     def class_of(self, signature: str) -> FaultClass | None:
         """The class whose file holds the signature with this id, if any."""
@@ -58,6 +60,7 @@ def overlaid(old: Knowledge, new: Knowledge) -> Knowledge:
         trouble=Troubles(_merged(old.trouble.lines, new.trouble.lines, moved)),
         common_causes=CommonCauses(_merged(old.common_causes.causes, new.common_causes.causes)),
         redaction=with_more(old.redaction, new.redaction),
+        caches=CacheKinds(_merged(old.caches.kinds, new.caches.kinds)),
     )
 
 

@@ -23,6 +23,7 @@ KIND_WORDS = {
     "death": "shows that the engine, or a process it cannot live without, is dead",
     "exit": "shows that a process is gone, and how",
     "config": "tells what the engine really booted with",
+    "cache": "tells of a cache of compiled code: built here, or read",
     "recorder": "tells whether the flight recorder is armed, or where it wrote",
     "step": "tells which step of the engine failed, and what was scheduled in it",
     "hint": "names no class: it may join incidents of several classes by one cause, as a hint",

@@ -19,7 +19,7 @@ WIDTH = 160
 HEADINGS = ("rule", "kind", "class", "lines", "first at")
 GIVE = (("class", 0), ("first at", 0))  # what is left out on a narrow terminal: a rule's id begins with its class, its first line stands below
 TROUBLE_SHOWN = 40
-QUIET = ("progress", "config", "milestone")  # counted in the table; their lines are shown with --all only
+QUIET = ("progress", "config", "milestone", "cache")  # counted in the table; their lines are shown with --all only
 
 
 def matching_text(found: Sequence[Matching], table: RuleTable, *, everything: bool = False) -> str:

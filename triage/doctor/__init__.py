@@ -1,0 +1,1 @@
+"""Looks at triage itself: versions, libraries, scanner, places it writes to, optional parts, variables and terminal."""
