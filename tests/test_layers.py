@@ -17,7 +17,7 @@ LONGEST_FUNCTION = 60
 
 READING = {"model", "sources", "knowledge", "parsers"}
 JUDGING = READING | {"timeline", "verdict", "history"}
-INSIDE = JUDGING | {"ledger", "trials", "learn", "report", "workers", "pipeline", "recording", "rejudging", "prober", "watching"}
+INSIDE = JUDGING | {"ledger", "trials", "learn", "report", "workers", "pipeline", "recording", "rejudging", "prober", "watching", "cluster"}
 DOOR = "__init__"  # triage/__init__.py, what `import triage` gives
 
 MAY_IMPORT: dict[str, set[str]] = {
@@ -38,6 +38,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "rejudging": JUDGING | {"recording"},
     "prober": {"model"},
     "watching": JUDGING | {"pipeline", "recording"},
+    "cluster": READING | {"pipeline", DOOR},
     DOOR: INSIDE,
     "cli": INSIDE | {DOOR},
     "__main__": {"cli"},

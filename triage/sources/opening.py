@@ -178,7 +178,7 @@ def size_of(file: str) -> int:
 
 def written_at(file: str) -> float:
     """When a file, or an object elsewhere, was last written, in seconds since the epoch. Raises OSError where that cannot be known."""
-    if is_url(file):
+    if is_url(path_of(file)):
         from .remote import written
 
         return written(file)
@@ -203,7 +203,7 @@ def looks_binary(first: bytes) -> bool:
 
 
 def _opened(file: str) -> _Raw:
-    if is_url(file):
+    if is_url(path_of(file)):  # a name such as node://HOST/PATH stands for a path on that machine
         from .remote import opened
 
         return opened(file)

@@ -10,6 +10,7 @@ from contextlib import closing, contextmanager, suppress
 from triage.model import Problem
 from triage.parsers.flight_recorder.reader import LARGEST
 from triage.sources.opening import written_at
+from triage.sources.paths import path_of
 from triage.sources.urls import is_url, parted
 
 CHUNK = 1 << 20
@@ -21,9 +22,9 @@ def local_copies(files: Sequence[str]) -> Iterator[tuple[dict[str, str], dict[st
 
     A copy never has many more than LARGEST bytes.
     """
-    urls = [file for file in files if is_url(file)]
+    urls = [file for file in files if is_url(path_of(file))]
     if not urls:
-        yield {file: file for file in files}, {}
+        yield {file: path_of(file) for file in files}, {}
         return
     lost: dict[str, Problem] = {}
     with tempfile.TemporaryDirectory(prefix="triage-dump-", ignore_cleanup_errors=True) as folder:
@@ -33,7 +34,7 @@ def local_copies(files: Sequence[str]) -> Iterator[tuple[dict[str, str], dict[st
                 _fetch(url, copy)
             except OSError as error:
                 lost[url] = Problem(url, str(error))
-        yield {file: copies.get(file, file) for file in files}, lost
+        yield {file: copies.get(file) or path_of(file) for file in files}, lost
 
 
 def _fetch(url: str, copy: str) -> None:
