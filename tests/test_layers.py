@@ -17,7 +17,7 @@ LONGEST_FUNCTION = 60
 
 READING = {"model", "sources", "knowledge", "parsers"}
 JUDGING = READING | {"timeline", "verdict", "history"}
-INSIDE = JUDGING | {"ledger", "trials", "learn", "report", "workers", "pipeline", "recording", "rejudging", "prober", "watching", "cluster"}
+INSIDE = JUDGING | {"ledger", "trials", "learn", "report", "workers", "pipeline", "recording", "rejudging", "prober", "watching", "cluster", "fleet"}
 DOOR = "__init__"  # triage/__init__.py, what `import triage` gives
 
 MAY_IMPORT: dict[str, set[str]] = {
