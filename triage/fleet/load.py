@@ -139,7 +139,8 @@ def _about(db: Any, file: str) -> tuple[int, Seconds]:
     columns = _columns(db, file)
     if missing := {"format", "host", "exported"} - set(columns):
         raise FleetError(f"is no export of triage: no column {', '.join(sorted(missing))}")
-    row = db.execute("SELECT CAST(format AS BIGINT), CAST(exported AS DOUBLE) FROM read_parquet(?, hive_partitioning = false) LIMIT 1", [file]).fetchone()
+    asked = "SELECT CAST(format AS BIGINT), CAST(exported AS DOUBLE) FROM read_parquet(?, hive_partitioning = false) LIMIT 1"
+    row = db.execute(asked, [file]).fetchone()
     if row is None or None in row:
         raise FleetError("is empty")
     return int(row[0]), float(row[1])
