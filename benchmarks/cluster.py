@@ -18,13 +18,16 @@ from benchmarks.measure import installed, interleaved, table
 
 
 def make(folder: Path, files: int, size: float) -> None:
-    """Write logs, each from a seed of its own; those that are there already are kept."""
+    """Write one log and cut it, at the ends of lines, into so many of `size` MB; those that are there already are kept."""
     folder.mkdir(parents=True, exist_ok=True)
-    for number in range(files):
-        log = folder / f"host{number:03}.log"
-        if not log.exists():
-            subprocess.run([sys.executable, "-m", "benchmarks.make_logs", str(log), "--size", str(size), "--seed", str(number)],
-                           check=True, stdout=subprocess.DEVNULL)  # fmt: skip
+    if len(list(folder.glob("*.log"))) == files:
+        return
+    whole = folder / "whole"
+    subprocess.run([sys.executable, "-m", "benchmarks.make_logs", str(whole), "--size", str(files * size)], check=True, stdout=subprocess.DEVNULL)
+    with whole.open("rb") as source:
+        for number in range(files):
+            (folder / f"host{number:03}.log").write_bytes(source.read(int(size * 1e6)) + source.readline())
+    whole.unlink()
 
 
 def main() -> None:
@@ -37,7 +40,7 @@ def main() -> None:
     given = ask.parse_args()
     make(given.folder, given.files, given.size)
     classify = [installed(), "classify", "--format", "json"]
-    first = str(sorted(given.folder.glob("*.log"))[0])
+    first = str(min(given.folder.glob("*.log")))
     commands = {"here": [*classify, str(given.folder)], "ray": [*classify, str(given.folder), "--backend", "ray"],
                 "ray start": [*classify, first, "--backend", "ray"]}  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
