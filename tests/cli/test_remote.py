@@ -92,3 +92,10 @@ def test_a_history_knows_what_it_has_read_from_disk_when_it_comes_from_elsewhere
     assert (done.exit_code, done.stderr) == (0, "")
     with open_store(Path(store), write=False) as kept:
         assert kept.db.execute("SELECT id, class, onset FROM incidents ORDER BY id").fetchall() == before
+
+
+def test_what_lies_elsewhere_cannot_be_followed() -> None:
+    done = triage("watch", "https://me:hunter22@host/a.log")
+    assert done.exit_code == 2
+    assert "https://host/a.log: only files can be followed" in done.stderr
+    assert "hunter22" not in done.stderr
