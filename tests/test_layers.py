@@ -19,6 +19,7 @@ READING = {"model", "sources", "knowledge", "parsers"}
 JUDGING = READING | {"timeline", "verdict", "history"}
 INSIDE = JUDGING | {"ledger", "trials", "learn", "report", "workers", "pipeline", "recording", "rejudging", "prober", "watching"}
 INSIDE |= {"caches", "doctor"}
+INSIDE = JUDGING | {"ledger", "trials", "learn", "report", "workers", "pipeline", "recording", "rejudging", "prober", "watching", "cluster", "fleet"}
 DOOR = "__init__"  # triage/__init__.py, what `import triage` gives
 
 MAY_IMPORT: dict[str, set[str]] = {
@@ -34,13 +35,15 @@ MAY_IMPORT: dict[str, set[str]] = {
     "caches": JUDGING | {"report"},
     "doctor": JUDGING | {"report", "__init__"},
     "learn": JUDGING,
-    "report": JUDGING,
+    "fleet": JUDGING,
+    "report": JUDGING | {"fleet"},
     "pipeline": JUDGING | {"report", "workers"},
     "workers": READING,
     "recording": JUDGING | {"pipeline"},
     "rejudging": JUDGING | {"recording"},
     "prober": {"model"},
     "watching": JUDGING | {"pipeline", "recording"},
+    "cluster": READING | {"pipeline", DOOR},
     DOOR: INSIDE,
     "cli": INSIDE | {DOOR},
     "__main__": {"cli"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -42,6 +43,20 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
         return any(problem.lost for problem in self.problems)
 
 
+class Part(NamedTuple):
+    """What some paths gave: all readings, understood or not, dumps, and what could not be read before it came to reading."""
+
+    readings: list[Reading]
+    dumps: list[Dump]
+    problems: list[Problem]
+
+
+class Backend(Protocol):
+    """Where sources are read, if not in this process."""
+
+    def part(self, paths: Sequence[str], kind: Kind | None, options: Options) -> Part: ...
+
+
 def classify(
     paths: Named | Sequence[Named],
     *,
@@ -74,22 +89,29 @@ def gather(
     options: Options | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
+    backend: Backend | None = None,
 ) -> Evidence:
-    """Finds, opens and parses everything in `paths`, up to `jobs` sources at once (0: as many as there are processors).
+    """Finds, opens and parses everything in `paths`, up to `jobs` sources at once (0: as many as there are processors), or where `backend` does.
 
     Raises NothingToReadError where no path held anything of ours.
     """
     options = options or Options()
+    every, dumps, problems = backend.part(paths, kind, options) if backend else _part(paths, known, kind, options, jobs, progress)
+    readings, strange = known_ones(every, paths)
+    told = (*problems, *strange, *(p for reading in every for p in reading.info.problems))
+    if not readings and not any(dump.ranks or dump.empty for dump in dumps):
+        raise NothingToReadError(nothing_in(paths, told))
+    return Evidence(readings=tuple(readings), dumps=tuple(dumps), problems=told)
+
+
+def _part(paths: Sequence[str], known: Knowledge, kind: Kind | None, options: Options, jobs: int, progress: Progress | None) -> Part:
+    """What is at these paths, read by this process and its own."""
     table = RuleTable(known)
     found, problems = find(paths, kind=kind)
     sources, dump_files, skipped = sort_files(found, paths, kind)
     every = read_all(sources, table, options, jobs=jobs, progress=progress)
-    readings, strange = known_ones(every, paths)
-    dumps, dump_problems = _dumps(dump_files, options)
-    told = (*problems, *skipped, *strange, *dump_problems, *(p for reading in every for p in reading.info.problems))
-    if not readings and not any(dump.ranks or dump.empty for dump in dumps):
-        raise NothingToReadError(nothing_in(paths, told))
-    return Evidence(readings=tuple(readings), dumps=tuple(dumps), problems=told)
+    dumps, lost = read_dumps(dump_files, options)
+    return Part(every, dumps, [*problems, *skipped, *lost])
 
 
 def judged(
@@ -121,7 +143,7 @@ def judged(
     return msgspec.structs.replace(narrowed, hints=joined)
 
 
-def _dumps(files: Sequence[str], options: Options) -> tuple[list[Dump], list[Problem]]:
+def read_dumps(files: Sequence[str], options: Options) -> tuple[list[Dump], list[Problem]]:
     """What the flight-recorder files say, one summary a hang; what reads them is loaded only where there are some."""
     if not files:
         return [], []

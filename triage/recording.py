@@ -24,7 +24,8 @@ from triage.parsers.reading import Reading
 from triage.pipeline import Evidence
 from triage.sources.numbering import line_numbers
 from triage.sources.opening import IDENTITY, head
-from triage.sources.paths import STDIN, is_regular
+from triage.sources.paths import STDIN, is_lasting, is_regular
+from triage.sources.urls import is_url
 from triage.timeline.boots import boots
 from triage.timeline.incidents import join
 from triage.timeline.outages import covered, outages
@@ -105,11 +106,11 @@ def _name(reading: Reading, source: str, origins: Origins) -> str:
     file = reading.info.files[-1]
     if source or file in origins:
         return source or origins[file].name
-    return file if file == STDIN else os.path.realpath(file)
+    return file if file == STDIN or is_url(file) else os.path.realpath(file)
 
 
 def _window(reading: Reading, source: str, origins: Origins, near: Sequence[Outage]) -> Window:
-    files = [origins[file].file if file in origins else file for file in reading.info.files if is_regular(file)]
+    files = [origins[file].file if file in origins else file for file in reading.info.files if is_lasting(file)]
     events = _numbered([_moved(event, origins) for event in reading.with_pulse_around(near)])
     file = reading.info.files[-1]
     return Window(

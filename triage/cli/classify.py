@@ -38,13 +38,15 @@ def classify(paths: tuple[str, ...], form: str, output: str | None, by: str | No
              fail_on: tuple[str, ...], record: bool, new: bool, **given: Any) -> None:  # fmt: skip
     """Say which crashes happened, how often, how long they took to die, and how that is known.
 
-    PATH is a folder, a file (also .gz .zst .xz .bz2), a glob, or - for stdin. Rotations of one log are joined.
+    PATH is a folder, a file (also .gz .zst .xz .bz2), a glob, an address (s3:// gs:// https:// ...), or - for stdin.
+    Rotations of one log are joined.
 
     \b
     Examples:
       triage classify logs/
       docker logs -t vllm 2>&1 | triage classify -
       triage classify /var/log/pods/prod_vllm-0_*/ --since 7d --by day
+      triage classify 's3://logs/vllm/*/2026-11-*' --since 7d
       triage classify logs/ --format json | jq '.incidents[].class'
       docker logs -t --since 15m vllm 2>&1 | triage classify - --source vllm@gpu7 --new --quiet    # from cron
 

@@ -113,9 +113,20 @@ def sql(statement: str, form: str, store: str | None) -> None:
 @click.option("--table", "name", type=click.Choice(["incidents", "evidence", "boots", "outages", "dumps", "labels", "coverage", "runs"]),
               default="incidents", show_default=True)  # fmt: skip
 @click.option("--output", "-o", metavar="FILE", type=OutputFile(), help="Write to FILE instead of stdout; needed for parquet.")
+@click.option("--parquet", "folder", metavar="DIR", type=click.Path(file_okay=False), help="Write what `triage fleet` reads below this folder.")
+@click.option("--host", default="", metavar="NAME", help="With --parquet: what this host is called (default: its own name).")
 @store_option
-def export(form: str, name: str, output: str | None, store: str | None) -> None:
-    """Hand out a table of the history as CSV, JSON lines or Parquet."""
+def export(form: str, name: str, output: str | None, folder: str | None, host: str, store: str | None) -> None:
+    """Hand out a table of the history as CSV, JSON lines or Parquet, or this host's part of a fleet.
+
+    \b
+    Examples:
+      triage history export > incidents.csv
+      triage history export --parquet /srv/triage && aws s3 sync /srv/triage s3://ops/triage
+    """
+    if folder is not None:
+        _export_fleet(folder, host, store)
+        return
     from triage.history.export import as_csv, as_jsonl, as_parquet, table, types
     from triage.report.writing import write_whole
 
@@ -130,6 +141,31 @@ def export(form: str, name: str, output: str | None, store: str | None) -> None:
         write_whole(output or "", as_parquet(rows, declared))
     except ModuleNotFoundError as error:
         raise click.UsageError("parquet needs duckdb: pip install 'crash-triage[fleet]'") from error
+
+
+def _export_fleet(folder: str, host: str, store: str | None) -> None:
+    import os
+    import socket
+
+    from triage import __version__
+    from triage.history import fleet
+    from triage.report.words import clean
+    from triage.report.writing import write_whole
+
+    host = host or socket.gethostname()
+    below = os.path.join(folder, fleet.folder_of(host))
+    try:
+        with opened(store) as kept:
+            made = list(fleet.files(kept.db, host, triage=__version__, rules=knowledge(()).version, at=time.time()))
+        os.makedirs(below, exist_ok=True)
+        for name, content in reversed(made):  # `about` comes last: who finds it finds the others
+            write_whole(os.path.join(below, name), content)
+    except ModuleNotFoundError as error:
+        raise click.UsageError("parquet needs duckdb: pip install 'crash-triage[fleet]'") from error
+    except OSError as error:
+        click.echo(f"triage: {clean(below)}: cannot be written: {error.strerror or error}", err=True)
+        raise SystemExit(2) from error
+    click.echo(f"{clean(below)}: {len(made)} files")
 
 
 @history.command()

@@ -28,6 +28,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "counts": "Count the incidents on record by class, week, host ...",
         "watch": "Follow growing logs and tell of incidents as they end.",
         "probe": "Ask an engine whether it answers; one JSON line.",
+        "fleet": "Compare hosts: which of them carry most of a class?",
     },
     "Knowledge": {
         "rules": "List, show, check and test the rules.",

@@ -42,6 +42,9 @@ def input_options(command: F) -> F:
             click.option("--progress/--no-progress", default=True, help="Show how far reading is, where stderr is a terminal."),
             click.option("--since", type=Moment(), help="Only what happened at or after this time."),
             click.option("--until", type=Moment(), help="Only what happened at or before this time."),
+            click.option("--backend", type=click.Choice(["here", "ray"]), default="here", show_default=True,
+                         help="Where logs are read: in this process, or by a Ray cluster, also node://HOST/PATH."),
+            click.option("--ray-address", metavar="ADDRESS", help="The cluster: HOST:PORT, ray://HOST:PORT, auto (default: one of this machine)."),
         )
     ):  # fmt: skip
         command = decorate(command)
@@ -83,10 +86,27 @@ def gathered(paths: tuple[str, ...], known: Knowledge, **given: Any) -> Evidence
         tz=given["tz"], year=given["year"], probe_format=given["probe_format"], probe_stamp=given["probe_stamp"], rank_from=given["rank_from"]
     )
     try:
+        if given.get("backend") == "ray":
+            return _through_ray(paths, known, given["ray_address"], given["kind"], options)
+        if given.get("ray_address"):
+            raise click.UsageError("--ray-address goes with --backend ray")
         with shown(given["progress"]) as progress:
             return gather(paths, known, kind=given["kind"], options=options, jobs=given["jobs"], progress=progress)
     except (RuleError, NothingToReadError) as error:  # a rule of the user's may be one that the scanner cannot be made for
         click.echo(f"triage: {_harmless(str(error))}", err=True)
+        raise SystemExit(NOTHING_READ) from error
+
+
+def _through_ray(paths: tuple[str, ...], known: Knowledge, address: str | None, kind: Any, options: Any) -> Evidence:
+    """The same by the workers of a Ray cluster; exits with 2 and a word where there is none to be used."""
+    from triage.cluster import Cluster, ClusterError
+    from triage.pipeline import gather
+
+    try:
+        with Cluster(address, known) as cluster:
+            return gather(paths, known, kind=kind, options=options, backend=cluster)
+    except ClusterError as error:
+        click.echo(f"triage: {error}", err=True)
         raise SystemExit(NOTHING_READ) from error
 
 

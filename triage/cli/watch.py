@@ -56,7 +56,12 @@ def watch(paths: tuple[str, ...], interval: float, once: bool, source: str, kind
 
 def _warn_of_missing(paths: tuple[str, ...]) -> None:
     """A word for each file that cannot be read now: it may be about to be made, or its name may be wrong. Refuses what is no file."""
+    from triage.sources.paths import shown
+    from triage.sources.urls import is_url
+
     for path in paths:
+        if is_url(path):
+            raise click.UsageError(f"{shown(path)}: only files can be followed; read it from time to time with `triage classify ADDRESS --new`")
         if path == "-" or (os.path.exists(path) and not os.path.isfile(path)):
             raise click.UsageError(f"{path}: only files can be followed; what comes through a pipe is for `triage classify - --new`")
         if not os.access(path, os.R_OK):

@@ -61,7 +61,7 @@ def as_csv(rows: Rows) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(rows[0])
-    writer.writerows([_cell(value) for value in row] for row in rows[1])
+    writer.writerows([cell(value) for value in row] for row in rows[1])
     return out.getvalue().rstrip("\n")
 
 
@@ -93,5 +93,6 @@ def _columns(rows: Rows) -> Iterator[tuple[str, list[Any]]]:
     return ((name, [row[index] for row in rows[1]]) for index, name in enumerate(rows[0]))
 
 
-def _cell(value: Any) -> Any:
+def cell(value: Any) -> Any:
+    """A value for a spreadsheet: text that it would take for a formula is quoted."""
     return "'" + value if isinstance(value, str) and value[:1] in ("=", "+", "-", "@") else value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 
@@ -18,8 +17,8 @@ from triage.parsers.sniff import probe_rows, speaks_like_an_engine
 from triage.parsers.trouble import Trouble
 from triage.sources.clock import BACKWARDS, Clock
 from triage.sources.find import Source
-from triage.sources.opening import identity
-from triage.sources.paths import STDIN, is_regular, path_of
+from triage.sources.opening import identity, written_at
+from triage.sources.paths import STDIN, is_lasting
 from triage.sources.pieces import HEAD, Line, Piece, pieces
 
 EDGE_LINES = 200
@@ -141,7 +140,7 @@ def _reading(
         bytes=tally.bytes,
         lines=tally.lines,
         clock=tally.first.how if tally.first else "none",
-        identity=identity(source.files[0]) if is_regular(source.files[0]) else "",  # a pipe gives its bytes once
+        identity=identity(source.files[0]) if is_lasting(source.files[0]) else "",  # a pipe gives its bytes once
         first=tally.first,
         last=tally.last,
         problems=tuple(problems),
@@ -176,6 +175,6 @@ def _unread_probes(source: Source, tally: Tally) -> list[Problem]:
 def _file_time(source: Source) -> float:
     """When the newest file of a source was last written; now, where that cannot be known."""
     try:
-        return max(os.stat(path_of(file)).st_mtime for file in source.files)
+        return max(written_at(file) for file in source.files)
     except (OSError, ValueError):
         return time.time()

@@ -16,6 +16,7 @@ from triage.model import Kind, Problem
 from .opening import head, identity, size_of
 from .paths import STDIN, real_path, reason, shown
 from .rotation import plain_name, rotations
+from .urls import is_url
 
 _ARCHIVE = re.compile(r"\.(?:tar(?:\.\w+)?|t[gbx]z2?|tzst|zip|7z|rar)$", re.IGNORECASE)
 _TAR_MAGIC = slice(257, 262)
@@ -67,6 +68,8 @@ class _Search:
         """Take in what the user named."""
         if path == STDIN:
             self.below[STDIN] = STDIN
+        elif is_url(path):
+            self._add_url(path)
         elif os.path.isdir(path):
             self._add_folder(path)
         elif os.path.lexists(path):
@@ -112,6 +115,20 @@ class _Search:
                     self._pass_over(path, "is a link out of the folder: name it to have it read")
                 elif name not in folders:
                     self._add_file(path, os.path.relpath(path, folder), named=False)
+
+    def _add_url(self, url: str) -> None:
+        from .remote import RemoteError, below, found
+
+        try:
+            inside = found(url)
+        except RemoteError as error:
+            self._pass_over(url, reason(error), lost=True)
+            return
+        for each in inside:
+            if _ARCHIVE.search(each):
+                self._pass_over(each, "is an archive: unpack it and give the folder", lost=True)
+            else:
+                self.below.setdefault(each, below(each, url))
 
     def _add_file(self, path: str, below: str, *, named: bool) -> None:
         try:

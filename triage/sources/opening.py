@@ -15,7 +15,8 @@ from typing import Protocol, Self, cast
 from triage.model import Problem
 
 from .decoding import codec_of, decoded
-from .paths import STDIN, is_pipe, is_regular, path_of, reason
+from .paths import STDIN, is_lasting, is_pipe, is_regular, path_of, reason
+from .urls import is_url
 
 CHUNK = 1 << 17  # bytes read at once where they are decoded
 FIRST = 8  # bytes that tell a format: no magic number and no byte order mark is longer
@@ -148,7 +149,7 @@ class Stream:
 
 def head(file: str, size: int = 65536) -> bytes:
     """The first decompressed bytes of a file; empty where it cannot be read. What it takes from a pipe is still read later."""
-    raw = None if is_regular(file) else io.BytesIO(_look_into(file, size))
+    raw = None if is_lasting(file) else io.BytesIO(_look_into(file, size))
     view = memoryview(bytearray(size))
     with Stream(file, [], raw) as stream:
         return bytes(view[: stream.fill(view)])
@@ -175,6 +176,15 @@ def size_of(file: str) -> int:
         return stream.read
 
 
+def written_at(file: str) -> float:
+    """When a file, or an object elsewhere, was last written, in seconds since the epoch. Raises OSError where that cannot be known."""
+    if is_url(path_of(file)):
+        from .remote import written
+
+        return written(file)
+    return os.stat(path_of(file)).st_mtime
+
+
 def is_plain(file: str) -> bool:
     """Whether the bytes of a file are its content, so that any part of it can be read again by its offset."""
     if not is_regular(file):
@@ -193,6 +203,10 @@ def looks_binary(first: bytes) -> bool:
 
 
 def _opened(file: str) -> _Raw:
+    if is_url(path_of(file)):  # a name such as node://HOST/PATH stands for a path on that machine
+        from .remote import opened
+
+        return opened(file)
     return cast(_Raw, sys.stdin.buffer) if file == STDIN else open(path_of(file), "rb", buffering=0)
 
 

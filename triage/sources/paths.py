@@ -6,6 +6,8 @@ import os
 import re
 import stat
 
+from .urls import address_of, is_url, shown_url
+
 STDIN = "-"
 _ESCAPED = re.compile(rb"\\x([89a-f][0-9a-f])")
 
@@ -13,13 +15,20 @@ _ESCAPED = re.compile(rb"\\x([89a-f][0-9a-f])")
 def is_regular(file: str) -> bool:
     """Whether the path leads to a regular file, which can be read more than once and never blocks."""
     try:
-        return file != STDIN and stat.S_ISREG(os.stat(path_of(file)).st_mode)
+        return file != STDIN and not is_url(file) and stat.S_ISREG(os.stat(path_of(file)).st_mode)
     except (OSError, ValueError):
         return False
 
 
+def is_lasting(file: str) -> bool:
+    """Whether its bytes can be had more than once: a regular file, or an object elsewhere."""
+    return is_url(file) or is_regular(file)
+
+
 def shown(path: str) -> str:
-    """A path as text that every format takes: bytes that are no UTF-8 become `\\xff`, which `path_of` turns back."""
+    """A path as text for every format: bytes that are no UTF-8 become `\\xff`, which `path_of` turns back, and an address loses its secrets."""
+    if is_url(path):
+        return shown_url(path)
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -29,6 +38,8 @@ def shown(path: str) -> str:
 
 def path_of(name: str) -> str:
     """The path of which `name` is what is shown."""
+    if is_url(name):
+        return address_of(name)
     if "\\x" not in name or os.path.lexists(name):
         return name
     return os.fsdecode(_ESCAPED.sub(lambda found: bytes((int(found[1], 16),)), os.fsencode(name)))
@@ -45,7 +56,7 @@ def real_path(path: str) -> str:
 def is_pipe(file: str) -> bool:
     """Whether the path is standard input or leads to a pipe, such as `<(zcat log.gz)` gives: its bytes come once."""
     try:
-        return file == STDIN or stat.S_ISFIFO(os.stat(path_of(file)).st_mode)
+        return file == STDIN or (not is_url(file) and stat.S_ISFIFO(os.stat(path_of(file)).st_mode))
     except (OSError, ValueError):
         return False
 

@@ -18,6 +18,7 @@ from itertools import pairwise
 
 from .opening import head
 from .paths import real_path
+from .urls import is_url, parted
 
 COMPRESSED = re.compile(r"\.(?:gz|zst|zstd|xz|bz2)$", re.IGNORECASE)
 LOG_LIKE = re.compile(r"\.(?:log|txt|out|err|jsonl?)$", re.IGNORECASE)
@@ -44,7 +45,7 @@ def plain_name(path: str) -> str:
 def rotations(paths: Sequence[str]) -> list[list[str]]:
     """The paths, those of one log together and oldest first, in the order in which the logs were first met."""
     real = lru_cache(maxsize=None)(real_path)
-    places = {path: (real(os.path.dirname(path)), os.path.basename(path)) for path in paths}
+    places = {path: parted(path) if is_url(path) else (real(os.path.dirname(path)), os.path.basename(path)) for path in paths}
     present = set(places.values())
     counted = _counted_inside(places)
     logs: dict[Log, list[tuple[Age, str]]] = {}

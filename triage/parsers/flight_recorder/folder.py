@@ -10,7 +10,7 @@ import os
 import stat
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 
 import msgspec
@@ -69,8 +69,12 @@ def read_files(
     files: Sequence[str], *, rank_from: str | None = None, world: int | None = None, problems: Sequence[Problem] = ()
 ) -> tuple[RankDumps, ...]:
     """The dumps in `files`, one group for each hang, however unreadable some are; `problems` of finding them join their folder's."""
-    places, unreadable = _places(files, rank_from)
-    groups = [read_places(group, world) for group in _hangs(places)]
+    from triage.parsers.flight_recorder.copies import local_copies
+
+    with local_copies(files) as (copies, lost):
+        places, unreadable = _places(copies, rank_from)
+        groups = [read_places(group, world) for group in _hangs(places)]
+    groups = [msgspec.structs.replace(group, unreadable=tuple(lost.get(p.file, p) for p in group.unreadable)) for group in groups] if lost else groups
     return _with_problems(_joined(groups), [*problems, *unreadable], world)
 
 
@@ -107,14 +111,15 @@ def _named(file: str, rank_from: str | None) -> bool:
     return has_telling_name(file) or bool(rank_from and take_apart(file, rank_from).rank is not None)
 
 
-def _places(files: Sequence[str], rank_from: str | None) -> tuple[list[Place], list[Problem]]:
+def _places(copies: Mapping[str, str], rank_from: str | None) -> tuple[list[Place], list[Problem]]:
+    """`copies` says where each file's content lies, which is the file itself but for one elsewhere."""
     places, problems = [], []
-    for file in {os.path.abspath(file): file for file in files}.values():
+    for file in {os.path.abspath(file): file for file in copies}.values():
         named = take_apart(file, rank_from)
         if named.rank is None:
             problems.append(Problem(file, "no rank in its name: a dump says nowhere else whose it is (--rank-from REGEX finds it)"))
         else:
-            places.append(Place(os.path.dirname(file), named.prefix, named.rank, file))
+            places.append(Place(os.path.dirname(file), named.prefix, named.rank, copies[file], file if copies[file] != file else ""))
     return sorted(places), problems
 
 
