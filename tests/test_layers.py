@@ -17,9 +17,8 @@ LONGEST_FUNCTION = 60
 
 READING = {"model", "sources", "knowledge", "parsers"}
 JUDGING = READING | {"timeline", "verdict", "history"}
-INSIDE = JUDGING | {"ledger", "trials", "learn", "report", "workers", "pipeline", "recording", "rejudging", "prober", "watching"}
-INSIDE |= {"caches", "doctor"}
-INSIDE = JUDGING | {"ledger", "trials", "learn", "report", "workers", "pipeline", "recording", "rejudging", "prober", "watching", "cluster", "fleet"}
+INSIDE = JUDGING | {"ledger", "trials", "learn", "caches", "doctor", "fleet", "report"}
+INSIDE |= {"workers", "pipeline", "cluster", "recording", "rejudging", "prober", "watching"}
 DOOR = "__init__"  # triage/__init__.py, what `import triage` gives
 
 MAY_IMPORT: dict[str, set[str]] = {
