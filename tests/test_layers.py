@@ -31,7 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "ledger": JUDGING,
     "trials": JUDGING,
     "learn": JUDGING,
-    "report": JUDGING,
+    "report": JUDGING | {"ledger"},
     "pipeline": JUDGING | {"report", "workers"},
     "workers": READING,
     "recording": JUDGING | {"pipeline"},

@@ -27,6 +27,9 @@ SECTIONS: dict[str, dict[str, str]] = {
         "watch": "Follow growing logs and tell of incidents as they end.",
         "probe": "Ask an engine whether it answers; one JSON line.",
     },
+    "Mitigations": {
+        "mitigation": "Register a change as a hypothesis; check, claim, withdraw it.",
+    },
     "Knowledge": {
         "rules": "List, show, check and test the rules.",
         "diff": "Say whose verdict changed between two sets of rules.",

@@ -1,0 +1,66 @@
+"""--ledger: where the journal of mitigations lies, and how a command ends when it cannot be used."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from triage.ledger.book import Mitigation
+
+F = TypeVar("F", bound=Callable[..., Any])
+DRIFT_OR_VOID = 4
+WRONG = 2
+
+
+def ledger_option(command: F) -> F:
+    """--ledger, also as TRIAGE_LEDGER."""
+    shown = "The journal of mitigations (default: ledger.jsonl beside the history)."
+    return click.option("--ledger", "journal", metavar="FILE", envvar="TRIAGE_LEDGER", help=shown)(command)
+
+
+def journal_path(journal: str | None, store: str | None = None) -> Path:
+    """Where the journal lies: as named, else beside the history."""
+    from triage.cli.recording import path_of
+    from triage.ledger.journal import default_journal
+
+    return Path(journal) if journal else default_journal(path_of(store))
+
+
+@contextlib.contextmanager
+def journalled() -> Iterator[None]:
+    """Exits with 4 and a word where a journal cannot be used, or its past is not as it was written."""
+    from triage.ledger.journal import JournalError
+
+    try:
+        yield
+    except JournalError as error:
+        click.echo(f"triage: {error}", err=True)
+        raise SystemExit(DRIFT_OR_VOID) from error
+
+
+def all_of(path: Path) -> list[Mitigation]:
+    """Every mitigation of a journal; exits with 4 where it cannot be trusted."""
+    from triage.ledger.book import mitigations
+    from triage.ledger.journal import read
+
+    with journalled():
+        return mitigations(read(path))
+
+
+def one_of(path: Path, name: str) -> Mitigation:
+    """The mitigation of that name (or its first letters); exits with 2 and the names there are."""
+    from triage.ledger.book import one
+    from triage.report.words import clean
+
+    known = all_of(path)
+    found = one(known, name)
+    if found is None:
+        names = ", ".join(m.name for m in known) or "none was registered"
+        click.echo(f"triage: no mitigation {clean(name)!r} in {path}: {names}", err=True)
+        raise SystemExit(WRONG)
+    return found
