@@ -1,0 +1,92 @@
+"""The rate before a mitigation: how often its fault came while nothing was changed, how it clustered, and how long it kept quiet by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import msgspec
+
+from triage.ledger.entry import Baseline
+from triage.ledger.evidence import Death, Life
+from triage.ledger.presence import STACK
+from triage.ledger.rates import dispersion
+from triage.ledger.silence import ALPHA, longest_quiet_chance, slowed
+from triage.ledger.stretches import Stretch, elapsed, holds, reached, total
+from triage.model import Seconds
+
+
+class Quiet(msgspec.Struct, frozen=True, kw_only=True):
+    """The longest time without the fault before anything was changed: length of exposure in seconds, from when to when, on which versions.
+
+    `chance`: that the rate alone makes one that long somewhere in the time before.
+    """
+
+    seconds: Seconds
+    start: Seconds
+    end: Seconds
+    chance: float
+    stack: tuple[str, ...] = ()
+
+
+class Before(msgspec.Struct, frozen=True, kw_only=True):
+    """The rate before: `events` in `seconds` of exposure, stated by a person or counted. `dispersion` is variance over mean of daily counts."""
+
+    events: int
+    seconds: Seconds
+    stated: bool = False
+    dispersion: float | None = None
+    quiet: Quiet | None = None
+
+    @property
+    def rate(self) -> float:
+        """Events a second."""
+        return self.events / self.seconds if self.seconds else 0.0
+
+    @property
+    def share(self) -> float:
+        """What part of a quiet time counts, given how the events cluster."""
+        return slowed(self.dispersion) if self.dispersion is not None else 1.0
+
+    @property
+    def bar(self) -> Seconds:
+        """How long it must be quiet at least: longer than it was by itself, where the rate alone does not explain that."""
+        return self.quiet.seconds if self.quiet is not None and self.quiet.chance < ALPHA else 0.0
+
+
+def counted(stretches: Sequence[Stretch], deaths: Sequence[Death], lives: Sequence[Life] = ()) -> Before | None:
+    """The rate in these stretches of exposure; None where there were none, or no death in them."""
+    seconds = total(stretches)
+    times = [elapsed(stretches, death.at) for death in deaths if holds(stretches, death.at)]
+    if not times or seconds <= 0:
+        return None
+    measured = dispersion(times, seconds)
+    return Before(
+        events=len(times), seconds=seconds, dispersion=measured[0] if measured else None, quiet=_longest(stretches, sorted(times), seconds, lives)
+    )  # fmt: skip
+
+
+def stated(baseline: Baseline, observed: Before | None) -> Before:
+    """The rate as a person stated it; how it clustered and kept quiet as far as it was seen."""
+    made = Before(events=baseline.events, seconds=baseline.seconds, stated=True)
+    return made if observed is None else msgspec.structs.replace(made, dispersion=observed.dispersion, quiet=observed.quiet)
+
+
+def _longest(stretches: Sequence[Stretch], times: Sequence[Seconds], seconds: Seconds, lives: Sequence[Life]) -> Quiet:
+    edges = [0.0, *times, seconds]
+    begin, end = max(pairwise(edges), key=lambda pair: pair[1] - pair[0])
+    start, stop = reached(stretches, begin), reached(stretches, end)
+    first, last = start if start is not None else stretches[0][0], stop if stop is not None else stretches[-1][1]
+    chance = longest_quiet_chance(len(times), seconds, end - begin)
+    return Quiet(seconds=end - begin, start=first, end=last, chance=chance, stack=_stack(lives, first, last))
+
+
+def _stack(lives: Sequence[Life], start: Seconds, end: Seconds) -> tuple[str, ...]:
+    """The versions that ran in a time, where they were the same all through it and are others now."""
+    inside = [life.boot for life in lives if life.start < end and life.end > start]
+    if not inside or not lives:
+        return ()
+    now = lives[-1].boot
+    told = [(key, {boot.config.get(key, "") for boot in inside}, now.config.get(key, "")) for key in STACK]
+    same = [(key, next(iter(values)), current) for key, values, current in told if len(values) == 1]
+    return tuple(f"{key.removesuffix('_version')} {value}" for key, value, current in same if value and current and value != current)
