@@ -11,10 +11,49 @@ import click
 
 if TYPE_CHECKING:
     from triage.ledger.book import Mitigation
+    from triage.ledger.evidence import Evidence
 
 F = TypeVar("F", bound=Callable[..., Any])
 DRIFT_OR_VOID = 4
 WRONG = 2
+
+
+def evidence_options(command: F) -> F:
+    """[PATH…] and how they are to be read, and the store that is asked where no path is given."""
+    from triage.cli.options import input_options
+    from triage.cli.recording import store_option
+
+    decorated = store_option(input_options(command))
+    for parameter in decorated.__click_params__:  # type: ignore[attr-defined]
+        if parameter.name == "paths":
+            parameter.required, parameter.metavar = False, "[PATH]..."
+    return decorated
+
+
+def evidence(paths: tuple[str, ...], store: str | None, given: dict[str, Any]) -> tuple[Evidence, Any]:
+    """What a ledger is held against, from the logs given or else from the history; and what was read, for the exit code."""
+    return _read(paths, given) if paths else (_remembered(store, given), None)
+
+
+def _read(paths: tuple[str, ...], given: dict[str, Any]) -> tuple[Evidence, Any]:
+    from triage.cli.options import gathered, knowledge, warn
+    from triage.ledger.evidence import evidence_of
+    from triage.ledger.idleness import idle
+    from triage.pipeline import judged
+
+    known = knowledge(given["rules"])
+    read = gathered(paths, known, **given)
+    findings = judged(read, known, since=given["since"], until=given["until"])
+    warn(findings)
+    return evidence_of(findings, idle=idle(read.readings, findings.boots)), findings
+
+
+def _remembered(store: str | None, given: dict[str, Any]) -> Evidence:
+    from triage.cli.recording import opened
+    from triage.ledger.remembered import remembered
+
+    with opened(store) as kept:
+        return remembered(kept.db, since=given["since"], until=given["until"])
 
 
 def ledger_option(command: F) -> F:

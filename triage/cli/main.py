@@ -29,6 +29,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     },
     "Mitigations": {
         "mitigation": "Register a change as a hypothesis; check, claim, withdraw it.",
+        "ledger": "Say where each mitigation stands, and on what evidence.",
     },
     "Knowledge": {
         "rules": "List, show, check and test the rules.",

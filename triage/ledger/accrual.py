@@ -12,6 +12,8 @@ from triage.ledger.presence import Presence, differences, presence
 from triage.ledger.stretches import Stretch, both, merged, total, within, without
 from triage.model import Seconds
 
+SHORTEST: Seconds = 60.0
+
 
 class Carried(msgspec.Struct, frozen=True, kw_only=True):
     """One life and whether the change stood in it."""
@@ -83,7 +85,7 @@ def _counted(
     for reason, stretches in holes:
         taken = total(both(time, stretches))
         time = without(time, stretches)
-        left += [(reason, taken)] if taken >= 1.0 else []
+        left += [(reason, taken)] if taken >= SHORTEST else []
     return time, left
 
 
@@ -105,7 +107,7 @@ def _unqualified(mitigation: Mitigation, lives: Sequence[Carried], counting: Seq
         return []
     counted = {id(c) for c in counting}
     taken = total(within([(c.life.start, c.life.end) for c in lives if id(c) not in counted], max(claimed.since, mitigation.registered), end))
-    return [("in boots without the change", taken)] if taken >= 1.0 else []
+    return [("in boots without the change", taken)] if taken >= SHORTEST else []
 
 
 def _other_change(

@@ -17,7 +17,7 @@ from triage.model import Seconds
 
 
 class Quiet(msgspec.Struct, frozen=True, kw_only=True):
-    """The longest time without the fault before anything was changed: length of exposure in seconds, from when to when, on which versions.
+    """The longest time without the fault in which nothing was changed, before: length of exposure in seconds, from when to when, on which versions.
 
     `chance`: that the rate alone makes one that long somewhere in the time before.
     """
@@ -73,12 +73,18 @@ def stated(baseline: Baseline, observed: Before | None) -> Before:
 
 
 def _longest(stretches: Sequence[Stretch], times: Sequence[Seconds], seconds: Seconds, lives: Sequence[Life]) -> Quiet:
-    edges = [0.0, *times, seconds]
+    edges = sorted((0.0, *times, *(elapsed(stretches, at) for at in _new_stacks(lives)), seconds))
     begin, end = max(pairwise(edges), key=lambda pair: pair[1] - pair[0])
     start, stop = reached(stretches, begin), reached(stretches, end)
     first, last = start if start is not None else stretches[0][0], stop if stop is not None else stretches[-1][1]
     chance = longest_quiet_chance(len(times), seconds, end - begin)
     return Quiet(seconds=end - begin, start=first, end=last, chance=chance, stack=_stack(lives, first, last))
+
+
+def _new_stacks(lives: Sequence[Life]) -> list[Seconds]:
+    """When a life began with other versions than the one before: a quiet time that reaches across is not one with nothing changed."""
+    told = [(life.start, {key: life.boot.config[key] for key in STACK if key in life.boot.config}) for life in lives]
+    return [at for (_, before), (at, now) in pairwise(told) if any(before[key] != now[key] for key in before.keys() & now.keys())]
 
 
 def _stack(lives: Sequence[Life], start: Seconds, end: Seconds) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ Presence = Literal["holds", "fails", "cannot be observed"]
 LONGEST = 100_000
 YES, NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 STACK = ("version", "torch", "nccl_version", "driver_version", "cuda_version", "flashinfer_version", "model", "image", "image id")
+ALSO = {"nccl": "nccl_version", "driver": "driver_version", "cuda": "cuda_version", "flashinfer": "flashinfer_version", "vllm": "version"}
 MISSING = object()
 
 
@@ -52,7 +53,7 @@ def parted(change: str) -> tuple[list[str], Any]:
     text = change.strip()
     if not text.startswith("-"):
         name, _, value = text.partition("=")
-        return [name], value
+        return [ALSO.get(name, name)], value
     at = min((i for i in (text.find("="), text.find(" ")) if i > 0), default=-1)
     flag, value = (text[:at], text[at + 1 :].strip()) if at > 0 else (text, "")
     name = flag.lstrip("-").replace("-", "_")

@@ -13,7 +13,7 @@ from triage.model import Seconds
 
 ALPHA = 0.05
 LEVEL = 1 / ALPHA  # an e-value this high comes by chance in at most one of twenty ledgers, however often one looks
-LEAST = 3.0  # fault intervals: -ln 0.05, rounded up
+LEAST = -math.log(ALPHA)  # fault intervals, 3.00 of them: what an unchanged engine stays quiet for in one case of twenty
 
 
 def clean_chance(m: float) -> float:

@@ -92,7 +92,7 @@ def _standing(mitigation: Mitigation, evidence: Evidence, others: Sequence[tuple
     before = _before(mitigation, evidence, accrual)
     found = [d for d in evidence.deaths if matches(mitigation.entry.falsifier, d) and _in_it(d, accrual)]
     end = _end(mitigation, evidence)
-    recurred = tuple(d for d in found if mitigation.registered < d.at <= end)
+    recurred = tuple(d for d in found if d.at > mitigation.registered and _still_in_force(d, mitigation, accrual))
     started = accrual.carried[0][0] if accrual.carried else None
     made = Standing(
         mitigation=mitigation, status="proposed", accrual=accrual, before=before, recurrences=recurred,
@@ -113,10 +113,19 @@ def _end(mitigation: Mitigation, evidence: Evidence) -> Seconds:
     return min(gone.since, until) if gone else until
 
 
+def _still_in_force(death: Death, mitigation: Mitigation, accrual: Accrual) -> bool:
+    """Whether a death came before the withdrawal; one that is dated back does not undo what a boot that shows the change did until it was said."""
+    gone = mitigation.said("withdrawn")
+    shown = any(c.life.boot.id == death.boot and c.presence == "holds" for c in accrual.lives)
+    return gone is None or death.at <= (gone.written if shown else gone.since)
+
+
 def _in_it(death: Death, accrual: Accrual) -> bool:
     """Whether a death fell into a boot that carried the change: into its time, or it is the one that ended it."""
-    carrying = {c.life.boot.id for c in accrual.lives if holds(accrual.carried, (c.life.start + c.life.end) / 2)}
-    return death.boot in carrying if death.boot else holds(accrual.carried, death.at)
+    if holds(accrual.carried, death.at):
+        return True
+    carrying = (c.life for c in accrual.lives if c.life.boot.id == death.boot)
+    return any(holds(accrual.carried, min(death.at, life.end)) for life in carrying if death.at >= life.start)
 
 
 def _before(mitigation: Mitigation, evidence: Evidence, accrual: Accrual) -> Before | None:
@@ -148,7 +157,9 @@ def _progress(of: Standing, evidence: Evidence) -> Progress | None:
     before, claim = of.before, of.mitigation.entry.claim
     if before is None or not before.events:
         return None
-    clean, seen = total(of.accrual.since), len(of.recurrences)
+    since = of.accrual.since
+    over = not claim.ratio and of.recurrences
+    clean, seen = elapsed(since, of.recurrences[0].at) if over else total(since), len(of.recurrences)
     counts = clean * before.share
     needed = quiet_needed(before.events, before.seconds, seen=seen, ratio=claim.ratio, level=LEVEL)
     if needed is not None:
@@ -171,6 +182,8 @@ def _status(of: Standing, evidence: Evidence) -> tuple[Status, str, Death | None
         return "withdrawn", gone.reason, None
     if not accrual.carried:
         return *_without_effect(of, claimed.since if claimed else None), None
+    if of.earlier and not of.recurrences and before_first(of, evidence):
+        return "void", "nothing is changed by it: it was in place before the first such death, which it did not prevent", None
     last = mitigation.said("paused", "resumed")
     if last is not None and last.said == "paused":
         return "paused", last.reason or "somebody said so", None
@@ -180,6 +193,12 @@ def _status(of: Standing, evidence: Evidence) -> tuple[Status, str, Death | None
     if accrual.confounded is not None and accrual.confounded[0] <= accrual.carried[0][0] + 1.0:
         return "confounded", "; ".join(accrual.confounded[1]), None
     return ("supported" if _supported(of) else "unverified"), "", None
+
+
+def before_first(of: Standing, evidence: Evidence) -> bool:
+    """Whether every death of its class came in boots that carried the change already, before anybody registered it."""
+    own = [d for d in evidence.deaths if d.fault and d.fault_class == of.mitigation.entry.fault_class]
+    return bool(own) and all(_in_it(d, of.accrual) and d.at <= of.mitigation.registered for d in own)
 
 
 def _without_effect(of: Standing, claimed: Seconds | None) -> tuple[Status, str]:
