@@ -47,7 +47,7 @@ def ledger() -> None:
 @ledger_option
 def show(paths: tuple[str, ...], form: str, output: str | None, fail_on: tuple[str, ...], journal: str | None, store: str | None,
          **given: Any) -> None:  # fmt: skip
-    """Show where each mitigation stands, what that rests on, and what does not count.
+    """Show where each mitigation stands, what that rests on, and what does not count; with --until, as it stood then.
 
     \b
     Exit codes: 0 it ran, 1 --fail-on matched, 2 nothing readable or wrong usage, 3 part of the input could not be read,
@@ -57,7 +57,7 @@ def show(paths: tuple[str, ...], form: str, output: str | None, fail_on: tuple[s
 
     refuse_input(output, paths)
     path = journal_path(journal, store)
-    known = all_of(path)
+    known = all_of(path, until=given["until"])
     seen, findings = evidence(paths, store, given)
     found = standings(known, seen)
     emit(_rendered(found, seen, path, form), output)

@@ -45,7 +45,7 @@ def _read(paths: tuple[str, ...], given: dict[str, Any]) -> tuple[Evidence, Any]
     read = gathered(paths, known, **given)
     findings = judged(read, known, since=given["since"], until=given["until"])
     warn(findings)
-    return evidence_of(findings, idle=idle(read.readings, findings.boots)), findings
+    return evidence_of(findings, idle=idle(read.readings, findings.boots), since=given["since"], until=given["until"]), findings
 
 
 def _remembered(store: str | None, given: dict[str, Any]) -> Evidence:
@@ -82,13 +82,13 @@ def journalled() -> Iterator[None]:
         raise SystemExit(DRIFT_OR_VOID) from error
 
 
-def all_of(path: Path) -> list[Mitigation]:
-    """Every mitigation of a journal; exits with 4 where it cannot be trusted."""
+def all_of(path: Path, *, until: float | None = None) -> list[Mitigation]:
+    """Every mitigation of a journal, as it stood at a time; exits with 4 where it cannot be trusted."""
     from triage.ledger.book import mitigations
     from triage.ledger.journal import read
 
     with journalled():
-        return mitigations(read(path))
+        return mitigations([record for record in read(path) if until is None or record.at <= until])
 
 
 def one_of(path: Path, name: str) -> Mitigation:

@@ -9,7 +9,7 @@ import msgspec
 from triage.ledger.book import Mitigation
 from triage.ledger.evidence import Evidence, Life, on_hosts
 from triage.ledger.presence import Presence, differences, presence
-from triage.ledger.stretches import Stretch, both, merged, total, within, without
+from triage.ledger.stretches import Stretch, less, merged, origin, total, within, without
 from triage.model import Seconds
 
 SHORTEST: Seconds = 60.0
@@ -46,8 +46,9 @@ def accrue(mitigation: Mitigation, evidence: Evidence, others: Sequence[tuple[Se
     end = min(gone.since, until) if gone else until
     counting = [c for c in lives if c.presence == "holds" or (c.presence == "cannot be observed" and claimed and c.life.end > claimed.since)]
     carried = merged(_from(c, claimed.since if claimed else 0.0) for c in counting)
-    effective = carried[0][0] if carried else claimed.since if claimed else None
-    seen = without([(c.life.start, c.life.end) for c in lives], evidence.gaps)
+    began = min((start - origin(start) for start, _ in carried), default=None)
+    effective = began if began is not None or claimed is None else claimed.since
+    seen = less([c.life.stretch for c in lives], evidence.gaps)
     first = min(at for at in (effective, until) if at is not None)
     change = _other_change(mitigation, lives, counting, others)
     since, left = _counted(mitigation, evidence, carried, end, change[0] if change else None)
@@ -66,7 +67,7 @@ def _own(mitigation: Mitigation, evidence: Evidence) -> list[Life]:
 def _from(carried: Carried, claimed: Seconds) -> Stretch:
     """The part of a life in which the change stood: all of it where its lines say so, else from when somebody said so."""
     life = carried.life
-    return (life.start if carried.presence == "holds" else max(life.start, claimed)), life.end
+    return (life.stretch[0] if carried.presence == "holds" else life.axis + max(life.start, claimed)), life.stretch[1]
 
 
 def _counted(
@@ -83,8 +84,9 @@ def _counted(
         ("with nothing to do", list(evidence.idle or ())),
     )
     for reason, stretches in holes:
-        taken = total(both(time, stretches))
-        time = without(time, stretches)
+        rest = less(time, stretches)
+        taken = total(time) - total(rest)
+        time = rest
         left += [(reason, taken)] if taken >= SHORTEST else []
     return time, left
 
@@ -106,7 +108,7 @@ def _unqualified(mitigation: Mitigation, lives: Sequence[Carried], counting: Seq
     if claimed is None:
         return []
     counted = {id(c) for c in counting}
-    taken = total(within([(c.life.start, c.life.end) for c in lives if id(c) not in counted], max(claimed.since, mitigation.registered), end))
+    taken = total(within([c.life.stretch for c in lives if id(c) not in counted], max(claimed.since, mitigation.registered), end))
     return [("in boots without the change", taken)] if taken >= SHORTEST else []
 
 
@@ -117,13 +119,21 @@ def _other_change(
     said = mitigation.said("confounded")
     found: list[tuple[Seconds, tuple[str, ...]]] = [(said.since, (said.reason or "something else changed",))] if said else []
     if counting:
-        start = counting[0].life.start
+        start = min(each.life.start for each in counting)
         found += [(at, (f"{name} took effect",)) for at, name in others if at > start + 1.0]
-        earlier = [c.life for c in lives if c.life.start < start]
-        reference = earlier[-1] if earlier else None
-        for each in counting:
-            if reference is not None and (what := differences(reference.boot, each.life.boot, mitigation.entry.changes)):
-                found.append((each.life.start, tuple(what)))
-                break
-            reference = each.life
+        found += [change for axis in {each.life.axis for each in counting} if (change := _changed_on(axis, mitigation, lives, counting)) is not None]
     return min(found, key=lambda pair: pair[0]) if found else None
+
+
+def _changed_on(
+    axis: Seconds, mitigation: Mitigation, lives: Sequence[Carried], counting: Sequence[Carried]
+) -> tuple[Seconds, tuple[str, ...]] | None:
+    """The first boot of one engine that carries the change and differs in something else from the one before it."""
+    own = [each for each in counting if each.life.axis == axis]
+    earlier = [c.life for c in lives if c.life.axis == axis and c.life.start < own[0].life.start]
+    reference = earlier[-1] if earlier else None
+    for each in own:
+        if reference is not None and (what := differences(reference.boot, each.life.boot, mitigation.entry.changes)):
+            return each.life.start, tuple(what)
+        reference = each.life
+    return None

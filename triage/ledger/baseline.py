@@ -12,7 +12,7 @@ from triage.ledger.evidence import Death, Life
 from triage.ledger.presence import STACK
 from triage.ledger.rates import dispersion
 from triage.ledger.silence import ALPHA, longest_quiet_chance, slowed
-from triage.ledger.stretches import Stretch, elapsed, holds, reached, total
+from triage.ledger.stretches import Stretch, elapsed, origin, reached, total
 from triage.model import Seconds
 
 
@@ -57,7 +57,7 @@ class Before(msgspec.Struct, frozen=True, kw_only=True):
 def counted(stretches: Sequence[Stretch], deaths: Sequence[Death], lives: Sequence[Life] = ()) -> Before | None:
     """The rate in these stretches of exposure; None where there were none, or no death in them."""
     seconds = total(stretches)
-    times = [elapsed(stretches, death.at) for death in deaths if holds(stretches, death.at)]
+    times = [death.elapsed(stretches) for death in deaths if death.within(stretches)]
     if not times or seconds <= 0:
         return None
     measured = dispersion(times, seconds)
@@ -73,18 +73,27 @@ def stated(baseline: Baseline, observed: Before | None) -> Before:
 
 
 def _longest(stretches: Sequence[Stretch], times: Sequence[Seconds], seconds: Seconds, lives: Sequence[Life]) -> Quiet:
-    edges = sorted((0.0, *times, *(elapsed(stretches, at) for at in _new_stacks(lives)), seconds))
+    edges = sorted((0.0, *times, *(elapsed(stretches, at) for at in _new_stacks(lives)), *_new_engines(stretches), seconds))
     begin, end = max(pairwise(edges), key=lambda pair: pair[1] - pair[0])
     start, stop = reached(stretches, begin), reached(stretches, end)
-    first, last = start if start is not None else stretches[0][0], stop if stop is not None else stretches[-1][1]
+    first, last = (at - origin(at) for at in (start if start is not None else stretches[0][0], stop if stop is not None else stretches[-1][1]))
     chance = longest_quiet_chance(len(times), seconds, end - begin)
     return Quiet(seconds=end - begin, start=first, end=last, chance=chance, stack=_stack(lives, first, last))
 
 
 def _new_stacks(lives: Sequence[Life]) -> list[Seconds]:
     """When a life began with other versions than the one before: a quiet time that reaches across is not one with nothing changed."""
-    told = [(life.start, {key: life.boot.config[key] for key in STACK if key in life.boot.config}) for life in lives]
+    told = [(life.stretch[0], {key: life.boot.config[key] for key in STACK if key in life.boot.config}) for life in sorted(lives, key=_on_its_axis)]
     return [at for (_, before), (at, now) in pairwise(told) if any(before[key] != now[key] for key in before.keys() & now.keys())]
+
+
+def _on_its_axis(life: Life) -> Seconds:
+    return life.stretch[0]
+
+
+def _new_engines(stretches: Sequence[Stretch]) -> list[Seconds]:
+    """How much had passed where the time of one engine ends and that of the next begins."""
+    return [elapsed(stretches, after[0]) for before, after in pairwise(stretches) if origin(before[0]) != origin(after[0])]
 
 
 def _stack(lives: Sequence[Life], start: Seconds, end: Seconds) -> tuple[str, ...]:

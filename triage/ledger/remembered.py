@@ -11,6 +11,8 @@ from triage.history.coverage import coverage
 from triage.ledger.evidence import Evidence, evidence_of
 from triage.model import Boot, Findings, Seconds
 
+ENDS = "SELECT s.shown, max(c.\"end\") FROM coverage c JOIN sources s ON s.name = c.source WHERE c.kind = 'log' GROUP BY s.shown"
+
 
 def remembered(db: sqlite3.Connection, *, since: Seconds | None = None, until: Seconds | None = None) -> Evidence:
     """All that is on record from `since` to `until`. Idle time is not known: the history keeps no progress lines."""
@@ -21,7 +23,8 @@ def remembered(db: sqlite3.Connection, *, since: Seconds | None = None, until: S
         verdicts=tuple(entry.verdict for entry in every if not entry.dismissed),
         coverage=coverage(db, since, until),
     )
-    return evidence_of(findings, dismissed=(entry.id for entry in every if entry.dismissed))
+    dismissed = (entry.id for entry in every if entry.dismissed)
+    return evidence_of(findings, dismissed=dismissed, since=since, until=until, ends=dict(db.execute(ENDS)))
 
 
 def _booted(db: sqlite3.Connection, since: Seconds | None, until: Seconds | None) -> list[Boot]:

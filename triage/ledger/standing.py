@@ -20,9 +20,9 @@ import msgspec
 from triage.ledger.accrual import Accrual, accrue
 from triage.ledger.baseline import Before, counted, stated
 from triage.ledger.book import Mitigation
-from triage.ledger.evidence import Death, Evidence, matches, nameless, on_hosts
+from triage.ledger.evidence import Death, Evidence, Life, matches, nameless, on_hosts
 from triage.ledger.silence import LEAST, LEVEL, e_value, quiet_needed
-from triage.ledger.stretches import elapsed, holds, total
+from triage.ledger.stretches import holds, origin, total, within
 from triage.model import Seconds
 
 Status = Literal["proposed", "claimed", "unverified", "supported", "refuted", "void", "paused", "confounded", "withdrawn"]
@@ -93,11 +93,11 @@ def _standing(mitigation: Mitigation, evidence: Evidence, others: Sequence[tuple
     found = [d for d in evidence.deaths if matches(mitigation.entry.falsifier, d) and _in_it(d, accrual)]
     end = _end(mitigation, evidence)
     recurred = tuple(d for d in found if d.at > mitigation.registered and _still_in_force(d, mitigation, accrual))
-    started = accrual.carried[0][0] if accrual.carried else None
+    started = accrual.effective if accrual.carried else None
     made = Standing(
         mitigation=mitigation, status="proposed", accrual=accrual, before=before, recurrences=recurred,
         earlier=tuple(d for d in found if d.at <= mitigation.registered), others=_not_counted(mitigation, evidence, accrual, end),
-        unnamed=sum(nameless(d) and holds(accrual.since, d.at) and d not in recurred for d in evidence.deaths),
+        unnamed=sum(nameless(d) and d.within(accrual.since) and d not in recurred for d in evidence.deaths),
         control=_control(mitigation, evidence, accrual),
         jointly=tuple(name for at, name in others if started is not None and abs(at - started) <= 1.0),
         observable=any(c.presence == "holds" for c in accrual.lives),
@@ -122,10 +122,10 @@ def _still_in_force(death: Death, mitigation: Mitigation, accrual: Accrual) -> b
 
 def _in_it(death: Death, accrual: Accrual) -> bool:
     """Whether a death fell into a boot that carried the change: into its time, or it is the one that ended it."""
-    if holds(accrual.carried, death.at):
+    if death.within(accrual.carried):
         return True
-    carrying = (c.life for c in accrual.lives if c.life.boot.id == death.boot)
-    return any(holds(accrual.carried, min(death.at, life.end)) for life in carrying if death.at >= life.start)
+    own = [c.life for c in accrual.lives if c.life.boot.id == death.boot]
+    return any(death.at >= life.start and holds(accrual.carried, life.axis + min(death.at, life.end)) for life in own)
 
 
 def _before(mitigation: Mitigation, evidence: Evidence, accrual: Accrual) -> Before | None:
@@ -148,7 +148,7 @@ def _control(mitigation: Mitigation, evidence: Evidence, accrual: Accrual) -> Co
     if mitigation.said("withdrawn") is None or not accrual.after:
         return None
     own = mitigation.entry.fault_class
-    times = [elapsed(accrual.after, d.at) for d in evidence.deaths if d.fault and d.fault_class == own and holds(accrual.after, d.at)]
+    times = [d.elapsed(accrual.after) for d in evidence.deaths if d.fault and d.fault_class == own and d.within(accrual.after)]
     return Control(seconds=total(accrual.after), events=len(times), first_after=min(times, default=None))
 
 
@@ -159,7 +159,7 @@ def _progress(of: Standing, evidence: Evidence) -> Progress | None:
         return None
     since = of.accrual.since
     over = not claim.ratio and of.recurrences
-    clean, seen = elapsed(since, of.recurrences[0].at) if over else total(since), len(of.recurrences)
+    clean, seen = total(within(since, 0.0, of.recurrences[0].at)) if over else total(since), len(of.recurrences)
     counts = clean * before.share
     needed = quiet_needed(before.events, before.seconds, seen=seen, ratio=claim.ratio, level=LEVEL)
     if needed is not None:
@@ -188,9 +188,10 @@ def _status(of: Standing, evidence: Evidence) -> tuple[Status, str, Death | None
     if last is not None and last.said == "paused":
         return "paused", last.reason or "somebody said so", None
     newest = accrual.lives[-1]
-    if newest.presence == "fails" and newest.life.start > accrual.carried[-1][0]:
+    carrying = max(start - origin(start) for start, _ in accrual.carried)
+    if newest.presence == "fails" and newest.life.start > carrying and not _elsewhere(newest.life, accrual):
         return "paused", f"boot {newest.life.boot.id} does not carry it", None
-    if accrual.confounded is not None and accrual.confounded[0] <= accrual.carried[0][0] + 1.0:
+    if accrual.confounded is not None and accrual.confounded[0] <= (accrual.effective or 0.0) + 1.0:
         return "confounded", "; ".join(accrual.confounded[1]), None
     return ("supported" if _supported(of) else "unverified"), "", None
 
@@ -199,6 +200,11 @@ def before_first(of: Standing, evidence: Evidence) -> bool:
     """Whether every death of its class came in boots that carried the change already, before anybody registered it."""
     own = [d for d in evidence.deaths if d.fault and d.fault_class == of.mitigation.entry.fault_class]
     return bool(own) and all(_in_it(d, of.accrual) and d.at <= of.mitigation.registered for d in own)
+
+
+def _elsewhere(life: Life, accrual: Accrual) -> bool:
+    """Whether a boot is one of another engine than those that carry the change."""
+    return life.axis not in {origin(start) for start, _ in accrual.carried}
 
 
 def _without_effect(of: Standing, claimed: Seconds | None) -> tuple[Status, str]:

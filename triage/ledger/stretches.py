@@ -1,4 +1,9 @@
-"""Arithmetic of stretches of time: pairs of seconds since the epoch, kept in order and apart."""
+"""Arithmetic of stretches of time: pairs of seconds since the epoch, kept in order and apart.
+
+Several engines that serve at the same time make several hours of exposure in one. So each engine has an axis of its own: its times are moved by a
+multiple of AXIS, far beyond all others, and everything here works on all of them at once. `within` and `less` take plain times and apply them on
+every axis.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from triage.model import Seconds
 
 Stretch = tuple[Seconds, Seconds]
+AXIS: Seconds = 1e11  # the year 5138
 
 
 def merged(stretches: Iterable[Stretch]) -> list[Stretch]:
@@ -30,15 +36,20 @@ def without(stretches: Iterable[Stretch], holes: Iterable[Stretch]) -> list[Stre
     return left
 
 
-def both(one: Iterable[Stretch], other: Iterable[Stretch]) -> list[Stretch]:
-    """The time that lies in both."""
-    second = merged(other)
-    return merged((max(a, c), min(b, d)) for a, b in merged(one) for c, d in second)
+def origin(at: Seconds) -> Seconds:
+    """Where the axis begins that a time lies on."""
+    return at // AXIS * AXIS
 
 
 def within(stretches: Iterable[Stretch], start: Seconds, end: Seconds) -> list[Stretch]:
-    """The part of the stretches from `start` to `end`."""
-    return merged((max(a, start), min(b, end)) for a, b in stretches)
+    """The part of the stretches, on whichever axis, from `start` to `end`."""
+    return merged((max(a, origin(a) + start), min(b, origin(a) + end)) for a, b in stretches)
+
+
+def less(stretches: Iterable[Stretch], holes: Iterable[Stretch]) -> list[Stretch]:
+    """What is left of the stretches, on whichever axis, outside the holes."""
+    whole, plain = merged(stretches), merged(holes)
+    return without(whole, [(base + low, base + high) for base in {origin(start) for start, _ in whole} for low, high in plain])
 
 
 def total(stretches: Iterable[Stretch]) -> Seconds:

@@ -15,6 +15,7 @@ from triage.ledger.stretches import total
 from triage.model import Seconds
 from triage.report import words
 from triage.report.fitting import columns, fitted_table, wrapped
+from triage.report.odds import evidence as e_value_words
 
 DAY: Seconds = 86400.0
 HEADINGS = ("mitigation", "class", "claim", "status", "quiet", "intervals")
@@ -86,7 +87,7 @@ def _claimed(of: Standing) -> Iterator[tuple[str, str]]:
     yield "claim", f"{entry.claim} {entry.fault_class}{where} by {words.clean(' and '.join(entry.changes), 200)}"
     yield "falsifier", f"{falsifier_words(entry)}; frozen {words.minute(of.mitigation.registered)} UTC, {of.mitigation.hash[:12]}"
     if entry.cost.text:
-        change = f" ({entry.cost.change:+.0%}, as stated)" if entry.cost.change is not None else ""
+        change = f" ({entry.cost.change * 100:+.0f} %, as stated)" if entry.cost.change is not None else ""
         yield "cost", words.clean(entry.cost.text, 120) + change
     for reference in entry.references:
         yield "reference", words.clean(f"{reference.url}" + (f" ({reference.status})" if reference.status else ""), 200)
@@ -157,7 +158,7 @@ def _quiet(of: Standing, now: Progress) -> str:
         f"{words.number(len(of.recurrences), 'recurrence')} in {days(now.clean)} = {now.intervals:.1f} fault intervals")  # fmt: skip
     if of.refuted_by is not None and of.mitigation.entry.claim.kind == "eliminates":
         return f"{told}, then the recurrence; an unchanged engine is as quiet {_in_a_hundred(chance)}"
-    return f"{told} (e-value {now.e_value:.1f}; {LEVEL:.0f} needed); an unchanged engine is as quiet {_in_a_hundred(chance)}"
+    return f"{told} (e-value {e_value_words(now.e_value)}; {LEVEL:.0f} needed); an unchanged engine is as quiet {_in_a_hundred(chance)}"
 
 
 def _in_a_hundred(chance: float) -> str:
@@ -227,7 +228,7 @@ def _merged(standings: Sequence[Standing], evidence: Evidence) -> Iterator[str]:
         if before is None or before.stated or own in told or of.status in ("proposed", "claimed"):
             continue
         told.add(own)
-        whole = [d for d in evidence.deaths if d.fault and d.phase != "boot" and any(a <= d.at <= b for a, b in of.accrual.before)]
+        whole = [d for d in evidence.deaths if d.fault and d.phase != "boot" and d.within(of.accrual.before)]
         one, all_ = quiet_needed(before.events, before.seconds), quiet_needed(len(whole), before.seconds)
         if one and all_ and len(whole) > before.events:
             yield (

@@ -66,7 +66,7 @@ def _parts(entry: Entry) -> Iterator[str]:
         "change": " and ".join(entry.changes),
         "mechanism": ", ".join(entry.mechanisms),
         "falsifier": falsifier_words(entry),
-        "cost": entry.cost.text + (f" ({entry.cost.change:+.0%})" if entry.cost.change is not None else ""),
+        "cost": entry.cost.text + (f" ({entry.cost.change * 100:+.0f} %)" if entry.cost.change is not None else ""),
         "gate": entry.gate.enable,
         "note": entry.note,
         "needs": _needs(entry),
