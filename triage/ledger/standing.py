@@ -165,7 +165,8 @@ def _progress(of: Standing, evidence: Evidence) -> Progress | None:
     if needed is not None:
         needed = max(needed / before.share, LEAST / before.rate / before.share, before.bar)
     value = e_value(before.events, before.seconds, seen, counts, claim.ratio)
-    earliest = evidence.until + max(0.0, needed - clean) if needed is not None and evidence.until is not None else None
+    engines = len({origin(start) for start, _ in of.accrual.carried}) or 1
+    earliest = evidence.until + max(0.0, needed - clean) / engines if needed is not None and evidence.until is not None else None
     return Progress(
         clean=clean, intervals=counts * before.rate, e_value=value, against=1 / value if value else float("inf"), needed=needed, earliest=earliest
     )  # fmt: skip

@@ -43,10 +43,17 @@ def status_words(of: Standing) -> str:
     return f"refuted by {of.refuted_by.id}" if of.refuted_by is not None else of.status
 
 
-def refutation(of: Standing, *, command: str = "triage ledger") -> str:
-    """One line for a mail: what was refuted by which incident, what it costs, and where to read on."""
-    cost = f"; it costs {words.clean(of.mitigation.entry.cost.text, 60)}" if of.mitigation.entry.cost.text else ""
-    return f"  refutes mitigation {of.name} (claims {of.mitigation.entry.claim}{cost}): {command}"
+def refutation(of: Standing, journal: str) -> str:
+    """For a mail: what was refuted by which incident, what it still costs, and where to read on; two lines."""
+    entry, death = of.mitigation.entry, of.refuted_by
+    by = f" by {death.id} ({death.fault_class}, {words.minute(death.at)} UTC)" if death is not None else ""
+    cost = f"; cost: {words.clean(entry.cost.text, 80)}" if entry.cost.text else ""
+    return f"mitigation {words.clean(of.name)} is refuted{by}: it was to {_infinitive(of)} {entry.fault_class}{cost}\n  triage ledger{journal}"
+
+
+def _infinitive(of: Standing) -> str:
+    claim = of.mitigation.entry.claim
+    return "eliminate" if claim.kind == "eliminates" else f"reduce to {claim.ratio:g} or less the rate of"
 
 
 def _heading(evidence: Evidence) -> str:
