@@ -38,7 +38,7 @@ def in_files(folder: Path, below: Iterable[Path] = ()) -> Iterator[Flaw]:
         shape = shape_of(file.relative_to(folder))
         if shape is None:
             files = "echoes.toml, forks.toml, xid.toml, probes.toml, user_text.toml, trouble.toml, common_causes.toml and fragments.toml"
-            what = f"is never read: rules stand in faults/, boot/, {files}"
+            what = f"is never read: rules stand in faults/, boot/, flags/, gates/, mechanisms/, {files}"
             yield Flaw(check="file", what=what, place=shown(file))
             continue
         try:

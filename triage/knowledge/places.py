@@ -8,17 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from triage.knowledge.load import shape_of, toml_files
-from triage.knowledge.schema import CommonCauses, EngineLines, FaultClass, Forks, Probes, Xids
+from triage.knowledge.schema import CommonCauses, EngineFlags, EngineLines, FaultClass, Forks, Gates, Mechanisms, Probes, Xids
 
 _NAMED = re.compile(r"""^\s*(?P<key>id|class|engine|number)\s*=\s*(?:"(?P<double>[^"]+)"|'(?P<single>[^']+)'|(?P<number>\d+))""")
 # Which keys name something in a file of each shape, and with which word before the name.
 _PREFIXES: dict[type[Any], dict[str, str]] = {
     FaultClass: {"class": "", "id": ""},
     EngineLines: {"engine": "engine ", "id": ""},
+    EngineFlags: {"engine": "flags of "},
     Xids: {"number": "Xid "},
     Forks: {"id": "fork "},
     Probes: {"id": "probe text "},
     CommonCauses: {"id": "common cause "},
+    Gates: {"id": "gate "},
+    Mechanisms: {"id": "mechanism "},
 }
 _HEADER = re.compile(r"^\s*\[\[(?P<table>[\w.]+)\]\]")
 
