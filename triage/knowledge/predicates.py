@@ -12,13 +12,14 @@ import operator
 import re
 from collections.abc import Callable
 from itertools import zip_longest
+from typing import Any
 
 import msgspec
 
 MOST_TERMS = 16
 _TERM = re.compile(r"\s*(?P<name>[A-Za-z_][\w.-]*)\s*(?P<op>==|!=|<=|>=|<|>)\s*(?P<value>'[^']*'|\"[^\"]*\"|[^\s'\"]+)\s*")
 _VERSION = re.compile(r"v?(?P<numbers>\d+(?:\.\d+)+)(?P<rest>.*)")
-_OPS: dict[str, Callable[[object, object], bool]] = {
+_OPS: dict[str, Callable[[Any, Any], bool]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
 _TRUE, _FALSE = ("true", "yes", "on"), ("false", "no", "off")

@@ -11,7 +11,7 @@ from triage.ledger.literal import pairs, value
 from triage.model import Boot, Event
 from triage.timeline.boots import assignments
 
-NOT_SETTINGS = frozenset({"args", "config", "env", "invocation", "unknown_env", "rank", "local_rank", "tp_rank", "dp_rank", "pp_rank", "group", "pid"})
+NOT_SETTINGS = frozenset({"args", "config", "env", "invocation", "unknown_env", "rank", "local_rank", "tp_rank", "dp_rank", "pp_rank", "group"})
 WITH_DEFAULTS = ("sglang/config-args", "vllm/config-namespace")  # lines that print every option, given or not
 LIBRARIES = {
     "nccl": "nccl_version", "torch": "torch", "cuda": "cuda_version", "driver": "driver_version", "flashinfer": "flashinfer_version",

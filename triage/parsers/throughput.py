@@ -21,6 +21,8 @@ from triage.sources.find import Source
 from triage.sources.paths import path_of
 from triage.sources.pieces import Piece, pieces
 
+LONGEST_TEXT = 400
+
 
 class Pace(msgspec.Struct, frozen=True, kw_only=True):
     """One line: when (seconds since the epoch), tokens a second made and read in, and the requests running and waiting at its end."""
@@ -32,6 +34,7 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
     waiting: int
     place: Place
     stream: str = ""
+    text: str = ""
 
 
 def paces(source: Source, table: RuleTable, options: Options, problems: list[Problem]) -> Iterator[Pace]:
@@ -62,6 +65,7 @@ def _of_piece(piece: Piece, scanner: Scanner, rules: Sequence[Rule], table: Rule
                 waiting=int(found.get("waiting") or 0),
                 place=piece.place(line),
                 stream=line.stream,
+                text=line.text[:LONGEST_TEXT],
             )
 
 
