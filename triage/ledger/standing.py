@@ -22,7 +22,7 @@ from triage.ledger.baseline import Before, counted, stated
 from triage.ledger.book import Mitigation
 from triage.ledger.evidence import Death, Evidence, Life, matches, nameless, on_hosts
 from triage.ledger.silence import LEAST, LEVEL, e_value, quiet_needed
-from triage.ledger.stretches import holds, origin, total, within
+from triage.ledger.stretches import origin, total, within
 from triage.model import Seconds
 
 Status = Literal["proposed", "claimed", "unverified", "supported", "refuted", "void", "paused", "confounded", "withdrawn"]
@@ -121,11 +121,17 @@ def _still_in_force(death: Death, mitigation: Mitigation, accrual: Accrual) -> b
 
 
 def _in_it(death: Death, accrual: Accrual) -> bool:
-    """Whether a death fell into a boot that carried the change: into its time, or it is the one that ended it."""
-    if death.within(accrual.carried):
-        return True
+    """Whether a death fell into a boot that carried the change: the boot that it names, or where it names none that served, by its time."""
     own = [c.life for c in accrual.lives if c.life.boot.id == death.boot]
-    return any(death.at >= life.start and holds(accrual.carried, life.axis + min(death.at, life.end)) for life in own)
+    if not own:
+        return death.within(accrual.carried)
+    return any(death.at >= life.start and _carried_at(life, min(death.at, life.end), accrual) for life in own)
+
+
+def _carried_at(life: Life, at: Seconds, accrual: Accrual) -> bool:
+    """Whether the change stood in a life by then; two lives may touch, so the life must share more than an edge with the time that was carried."""
+    low, high = life.stretch
+    return any(start < high and end > low and start <= life.axis + at for start, end in accrual.carried)
 
 
 def _before(mitigation: Mitigation, evidence: Evidence, accrual: Accrual) -> Before | None:
