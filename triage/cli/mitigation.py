@@ -165,10 +165,10 @@ def _says(verb: str, said: str, told: str, text: str) -> None:
     @mitigation.command(verb, help=text)
     @click.argument("name")
     @click.option("--since", type=Moment(), help="From when on it holds (default: now): 2026-11-20T10:00Z, or a length before now such as 2h.")
-    @click.option("--reason", default="", help="Why; kept in the journal.", required=said in ("confounded", "withdrawn"))
+    @click.option("--reason", help="Why; kept in the journal.", required=said in ("confounded", "withdrawn"))
     @ledger_option
     @store_option
-    def say(name: str, since: float | None, reason: str, journal: str | None, store: str | None) -> None:
+    def say(name: str, since: float | None, reason: str | None, journal: str | None, store: str | None) -> None:
         import time
 
         from triage.ledger.journal import append
@@ -180,7 +180,7 @@ def _says(verb: str, said: str, told: str, text: str) -> None:
         if since is not None and since > now + 60:
             raise click.UsageError(f"--since {minute(since)} UTC lies ahead: say it when it has happened")
         with journalled():
-            record = append(path, f"mitigation.{said}", found.name, {"since": now if since is None else since, "reason": reason})
+            record = append(path, f"mitigation.{said}", found.name, {"since": now if since is None else since, "reason": reason or ""})
         emit(f"{found.name} {told} since {minute(now if since is None else since)} UTC (record {record.n}, {record.hash[:12]})", None)
 
 

@@ -9,7 +9,7 @@ from triage.ledger.baseline import Before
 from triage.ledger.entry import Entry
 from triage.ledger.evidence import Death, Evidence
 from triage.ledger.journal import Flaw, Record, head_of
-from triage.ledger.silence import LEAST, LEVEL, clean_chance, conditional_chance, quiet_needed
+from triage.ledger.silence import LEAST, LEVEL, bits, clean_chance, conditional_chance, grade, quiet_needed
 from triage.ledger.standing import Progress, Standing
 from triage.ledger.stretches import total
 from triage.model import Seconds
@@ -156,7 +156,7 @@ def _watched(of: Standing) -> Iterator[tuple[str, str]]:
         return
     yield "watched", _quiet(of, now)
     if of.status == "unverified":
-        yield "supported", _when(of, now)
+        yield "not before", _when(of, now)
 
 
 def _quiet(of: Standing, now: Progress) -> str:
@@ -165,7 +165,10 @@ def _quiet(of: Standing, now: Progress) -> str:
         f"{words.number(len(of.recurrences), 'recurrence')} in {days(now.clean)} = {now.intervals:.1f} fault intervals")  # fmt: skip
     if of.refuted_by is not None and of.mitigation.entry.claim.kind == "eliminates":
         return f"{told}, then the recurrence; an unchanged engine is as quiet {_in_a_hundred(chance)}"
-    return f"{told} (e-value {e_value_words(now.e_value)}; {LEVEL:.0f} needed); an unchanged engine is as quiet {_in_a_hundred(chance)}"
+    if of.recurrences:
+        return f"{told} (e-value {e_value_words(now.e_value)}; {LEVEL:.0f} needed)"
+    said = f"an unchanged engine is as quiet {_in_a_hundred(chance)}: {bits(now.intervals):.2g} bit, {grade(chance)}"
+    return f"{told} (e-value {e_value_words(now.e_value)}; {LEVEL:.0f} needed); {said}"
 
 
 def _in_a_hundred(chance: float) -> str:
@@ -174,11 +177,12 @@ def _in_a_hundred(chance: float) -> str:
 
 def _when(of: Standing, now: Progress) -> str:
     if now.needed is None:
-        return "never by quiet alone: too few were seen before to tell; it takes a longer time before, or a forced test with a path that is witnessed"
+        return "can never be called supported by quiet alone: too few were seen before; it takes a forced test with a path that is witnessed"
     if now.earliest is None:
         return "no date: no evidence says what time it is"
     limit = f"longer than the {days(of.before.bar)} it was quiet by itself" if of.before and of.before.bar >= now.needed - 1 else ""
-    return f"{words.minute(now.earliest)} UTC at the earliest, if it stays quiet: {days(now.needed)} in all" + (f", {limit}" if limit else "")
+    told = f"{words.minute(now.earliest)} UTC can it be called supported, if it stays quiet: {days(now.needed)} in all"
+    return told + (f", {limit}" if limit else "")
 
 
 def _rate(of: Standing) -> Iterator[tuple[str, str]]:
