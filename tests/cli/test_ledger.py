@@ -99,6 +99,15 @@ def test_what_an_operator_needs_to_know_stands_there(home: Path) -> None:
         assert sentence in told
 
 
+@pytest.mark.parametrize("name", ["logs/vllm.log", "ledger.jsonl", "ledger.jsonl.head"])
+def test_an_answer_is_never_written_over_what_is_read(tmp_path: Path, name: str) -> None:
+    copy = tmp_path / "story"
+    shutil.copytree(STORY, copy)
+    before = (copy / name).read_bytes()
+    done = run("ledger", copy / "logs", "--ledger", copy / "ledger.jsonl", "--output", copy / name)
+    assert (done.exit_code, (copy / name).read_bytes() == before) == (2, True)
+
+
 def test_exit_codes(home: Path) -> None:
     journal = home / "ledger.jsonl"
     assert run("ledger", LOGS, "--ledger", journal, "--fail-on", "void").exit_code == 0

@@ -8,7 +8,7 @@ import click
 
 from triage.cli.ledger_place import DRIFT_OR_VOID, all_of, evidence, evidence_options, journal_path, journalled, ledger_option
 from triage.cli.options import finish
-from triage.cli.recording import store_option
+from triage.cli.recording import path_of, store_option
 from triage.cli.values import OutputFile
 from triage.cli.writing import emit, refuse_input
 
@@ -55,10 +55,12 @@ def show(paths: tuple[str, ...], form: str, output: str | None, fail_on: tuple[s
     """
     from triage.ledger.standing import standings
 
-    refuse_input(output, paths)
     path = journal_path(journal, store)
+    kept = (str(path), f"{path}.head", str(path_of(store)))
+    refuse_input(output, (*paths, *kept))
     known = all_of(path, until=given["until"])
     seen, findings = evidence(paths, store, given)
+    refuse_input(output, (file for source in findings.sources for file in source.files) if findings is not None else ())
     found = standings(known, seen)
     emit(_rendered(found, seen, path, form), output)
     if any(f == s.status or (f == "any" and s.status in FAILING) for s in found for f in fail_on):

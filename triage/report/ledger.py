@@ -117,7 +117,7 @@ def _verdict(of: Standing) -> Iterator[tuple[str, str]]:
         yield "refuted", f"{words.minute(of.refuted_by.at)} UTC by incident {_cited(of, of.refuted_by)}" + (f"; {of.reason}" if of.reason else "")
         if entry.claim.kind == "eliminates" and of.before and of.recurrences and of.accrual.since:
             yield "reduction", _reduction(of, of.before)
-    elif of.reason:
+    elif of.reason and of.status != "withdrawn":
         yield of.status, words.clean(of.reason, 300)
     if of.status == "unverified" and not of.observable:
         yield "mechanism", "cannot be observed: no boot line tells whether the change is in place; the clock runs on somebody's word"
