@@ -83,6 +83,12 @@ def test_huge_values_are_answered(arguments: list[str]) -> None:
     assert "inf " not in told
 
 
+@pytest.mark.parametrize("seen", ["1", "1000000"])
+def test_huge_counts_are_answered(seen: str) -> None:
+    told = said("exposure", "--rate", "1000000/1d", "--quiet", "1d", "--seen", seen, "--verbose")
+    assert ("one-sided p below 0.0001" if seen == "1" else "one-sided p 0.5") in told
+
+
 def test_rates_of_each_class_and_what_merging_them_would_say() -> None:
     done = run("rate", FIXTURES / "outage-weeks")
     told = " ".join(done.output.split())

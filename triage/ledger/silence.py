@@ -42,8 +42,13 @@ def predicted_chance(events: int, seconds: Seconds, quiet: Seconds) -> float:
 
 def conditional_chance(events: int, seconds: Seconds, seen: int, quiet: Seconds) -> float:
     """One-sided p of the conditional test that the rate has not fallen: of all events so few or fewer fall into the time since."""
-    share, total = quiet / (seconds + quiet), events + seen
-    return min(1.0, math.fsum(math.comb(total, i) * share**i * (1 - share) ** (total - i) for i in range(seen + 1)))
+    total = events + seen
+    since, before = math.log(quiet) - math.log(seconds + quiet), math.log(seconds) - math.log(seconds + quiet)
+
+    def log_chance(i: int) -> float:
+        return math.lgamma(total + 1) - math.lgamma(i + 1) - math.lgamma(total - i + 1) + i * since + (total - i) * before
+
+    return min(1.0, math.fsum(math.exp(log_chance(i)) for i in range(seen + 1)))
 
 
 def e_value(events: int, seconds: Seconds, seen: int, quiet: Seconds, ratio: float = 0.0) -> float:

@@ -9,7 +9,7 @@ from triage.ledger.baseline import Before
 from triage.ledger.entry import Entry
 from triage.ledger.evidence import Death, Evidence
 from triage.ledger.journal import Flaw, Record, head_of
-from triage.ledger.silence import LEAST, LEVEL, bits, clean_chance, conditional_chance, grade, quiet_needed
+from triage.ledger.silence import ALPHA, LEAST, LEVEL, bits, clean_chance, conditional_chance, grade, quiet_needed
 from triage.ledger.standing import Progress, Standing
 from triage.ledger.stretches import total
 from triage.model import Seconds
@@ -142,7 +142,7 @@ def _reduction(of: Standing, before: Before) -> str:
     """What is left of the claim after a recurrence: fewer, perhaps."""
     seen, quiet = len(of.recurrences), total(of.accrual.since)
     p = conditional_chance(before.events, before.seconds, seen, quiet)
-    sign = "no sign of one" if p > 0.05 else "not excluded by chance alone"
+    sign = "no sign of one" if p > ALPHA else "fewer than chance explains"
     return f"not excluded: {seen} in {days(quiet)} since, {before.events} in {days(before.seconds)} before (one-sided p {p:.2g}): {sign}"
 
 

@@ -15,6 +15,7 @@ from triage.report.fitting import columns, wrapped
 
 DAY: Seconds = 86400.0
 WIDEST = 120
+MANY = 1000
 NEXT = {"none": "none to speak of", "weak": "weak", "some": "some", "strong": "strong", "very strong": "very strong"}
 
 
@@ -29,7 +30,7 @@ class Exposure(msgspec.Struct, frozen=True, kw_only=True):
     clean_if_unchanged: float
     clean_if_rate_uncertain: float
     p_conditional: float
-    p_e_test: float
+    p_e_test: float | None  # None for counts so large that enumerating them takes long; there the tests agree
     e_value: float
     bits: float
     grade: str
@@ -64,7 +65,7 @@ def exposure(baseline: Baseline, seen: int, quiet: Seconds) -> Exposure:
     return Exposure(
         events=k, seconds=t, seen=seen, quiet=quiet, expected=m, clean_if_unchanged=chance,
         clean_if_rate_uncertain=silence.predicted_chance(k, t, quiet), p_conditional=silence.conditional_chance(k, t, seen, quiet),
-        p_e_test=rates.e_test(k, t, seen, quiet), e_value=silence.e_value(k, t, seen, quiet), bits=silence.bits(m), grade=silence.grade(chance),
+        p_e_test=rates.e_test(k, t, seen, quiet) if k + seen <= MANY else None, e_value=silence.e_value(k, t, seen, quiet), bits=silence.bits(m), grade=silence.grade(chance),
         needed=silence.quiet_needed(k, t), needed_if_rate_known=silence.plug_in_needed(k, t), rate_low=known.low, rate_high=known.high,
     )  # fmt: skip
 
@@ -103,14 +104,14 @@ def _exposure_lines(of: Exposure, verbose: bool) -> Iterator[str]:
     yield f"rate before: {of.events} in {span(of.seconds)}, {rate} (95 % interval {of.rate_low * DAY:.2f} to {of.rate_high * DAY:.2f})"
     if of.seen:
         yield f"since: {of.seen} in {span(of.quiet)}, where {of.expected:.2g} were to be expected: an elimination is refuted"
-        yield f"a reduction: one-sided p {figure(of.p_conditional)} (conditional test)" + (f", {figure(of.p_e_test)} (E-test)" if verbose else "")
+        yield f"a reduction: one-sided p {figure(of.p_conditional)} (conditional test)" + (f", {figure(of.p_e_test)} (E-test)" if verbose and of.p_e_test is not None else "")
         return
     yield (
         f"since: quiet for {span(of.quiet)}, where {of.expected:.2g} were to be expected. An unchanged engine is as quiet"
         f" {often(of.clean_if_unchanged)} if that rate is exact, {often(of.clean_if_rate_uncertain)} given how few it rests on"
     )  # fmt: skip
     yield f"information: {of.bits:.2g} bit, {NEXT[of.grade]}; e-value {evidence(of.e_value)} of 20, which may be looked at every day"
-    yield f"one-sided p {figure(of.p_conditional)} (conditional test)" + (f", {figure(of.p_e_test)} (E-test)" if verbose else "")
+    yield f"one-sided p {figure(of.p_conditional)} (conditional test)" + (f", {figure(of.p_e_test)} (E-test)" if verbose and of.p_e_test is not None else "")
     yield _enough(of)
     if verbose:
         yield f"a rate known exactly would need {span(of.needed_if_rate_known)}; the lower bound of its interval {span(silence.LEAST / of.rate_low)}"
