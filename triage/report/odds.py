@@ -65,7 +65,8 @@ def exposure(baseline: Baseline, seen: int, quiet: Seconds) -> Exposure:
     return Exposure(
         events=k, seconds=t, seen=seen, quiet=quiet, expected=m, clean_if_unchanged=chance,
         clean_if_rate_uncertain=silence.predicted_chance(k, t, quiet), p_conditional=silence.conditional_chance(k, t, seen, quiet),
-        p_e_test=rates.e_test(k, t, seen, quiet) if k + seen <= MANY else None, e_value=silence.e_value(k, t, seen, quiet), bits=silence.bits(m), grade=silence.grade(chance),
+        p_e_test=rates.e_test(k, t, seen, quiet) if k + seen <= MANY else None,
+        e_value=silence.e_value(k, t, seen, quiet), bits=silence.bits(m), grade=silence.grade(chance),
         needed=silence.quiet_needed(k, t), needed_if_rate_known=silence.plug_in_needed(k, t), rate_low=known.low, rate_high=known.high,
     )  # fmt: skip
 
@@ -104,18 +105,23 @@ def _exposure_lines(of: Exposure, verbose: bool) -> Iterator[str]:
     yield f"rate before: {of.events} in {span(of.seconds)}, {rate} (95 % interval {of.rate_low * DAY:.2f} to {of.rate_high * DAY:.2f})"
     if of.seen:
         yield f"since: {of.seen} in {span(of.quiet)}, where {of.expected:.2g} were to be expected: an elimination is refuted"
-        yield f"a reduction: one-sided p {figure(of.p_conditional)} (conditional test)" + (f", {figure(of.p_e_test)} (E-test)" if verbose and of.p_e_test is not None else "")
+        yield f"a reduction: {_tests(of, verbose)}"
         return
     yield (
         f"since: quiet for {span(of.quiet)}, where {of.expected:.2g} were to be expected. An unchanged engine is as quiet"
         f" {often(of.clean_if_unchanged)} if that rate is exact, {often(of.clean_if_rate_uncertain)} given how few it rests on"
     )  # fmt: skip
     yield f"information: {of.bits:.2g} bit, {NEXT[of.grade]}; e-value {evidence(of.e_value)} of 20, which may be looked at every day"
-    yield f"one-sided p {figure(of.p_conditional)} (conditional test)" + (f", {figure(of.p_e_test)} (E-test)" if verbose and of.p_e_test is not None else "")
+    yield _tests(of, verbose)
     yield _enough(of)
     if verbose:
         yield f"a rate known exactly would need {span(of.needed_if_rate_known)}; the lower bound of its interval {span(silence.LEAST / of.rate_low)}"
     yield "only if nothing else changed, the engine worked all that time, and the window was chosen before it began"
+
+
+def _tests(of: Exposure, verbose: bool) -> str:
+    further = f", {figure(of.p_e_test)} (E-test)" if verbose and of.p_e_test is not None else ""
+    return f"one-sided p {figure(of.p_conditional)} (conditional test){further}"
 
 
 def _enough(of: Exposure) -> str:
