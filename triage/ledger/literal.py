@@ -11,6 +11,7 @@ What cannot be a literal stays as it was written; what was cut off gives what wa
 from __future__ import annotations
 
 import re
+import sys
 from typing import Any
 
 LONGEST = 400_000
@@ -19,7 +20,7 @@ _NAME = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*=(?!=)")
 _ENUM = re.compile(r"<\s*(?:\w+\.)+(\w+)\s*:[^<>]*>|<[^<>]{0,200}>")
 _BARE = re.compile(r"[^\s,(){}\[\]'\"=:<]+(?:[ ](?=[\w.])[^\s,(){}\[\]'\"=:<]+)*")
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'?|\"((?:[^\"\\]|\\.)*)\"?", re.DOTALL)
-_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:x(?P<two>[0-9a-f]{2})|u(?P<four>[0-9a-f]{4})|U(?P<eight>[0-9a-f]{8})|(?P<one>.))", re.DOTALL)
 _NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _WORDS: dict[str, Any] = {"True": True, "true": True, "False": False, "false": False, "None": None, "null": None}
 _CLOSING = {"{": "}", "[": "]", "(": ")"}
@@ -35,6 +36,13 @@ def pairs(text: str) -> dict[str, Any]:
     """`name=value, name=value ...`, up to where that ends; also inside the brackets of `ServerArgs(...)`, without them."""
     reader = _Reader(text[:LONGEST])
     return reader.pairs(0, "")
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    code = found["two"] or found["four"] or found["eight"]
+    if code is None:
+        return _PLAIN_ESCAPES.get(found["one"], found["one"])
+    return chr(int(code, 16)) if int(code, 16) <= sys.maxunicode else "\ufffd"
 
 
 class _Reader:
@@ -120,7 +128,7 @@ class _Reader:
             self.at += 1
             return ""
         self.at = found.end()
-        return _ESCAPE.sub(lambda e: _PLAIN_ESCAPES.get(e[1], e[1]), found[1] if found[1] is not None else found[2] or "")
+        return _ESCAPE.sub(_unescaped, found[1] if found[1] is not None else found[2] or "")
 
     def _word(self, depth: int) -> Any:
         found = _BARE.match(self.text, self.at)

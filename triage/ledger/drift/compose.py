@@ -119,8 +119,8 @@ def _ask(name: str, service: dict[str, Any], project: Project) -> Ask:
     variables = {setting.name: setting for setting in _from_files(service, project, hidden)}
     variables |= {setting.name: _resolved(setting, project) for setting in _environment(service.get("environment"), _file_of(service))}
     words = [*_words(service, "entrypoint", project), *_words(service, "command", project)]
-    notes = tuple(f"${name} is taken as unset: {SHELL}" for name in project.assumed)
     image = _image(service, project)
+    notes = tuple(f"${name} is taken as unset: {SHELL}" for name in project.assumed)
     return Ask(
         what=f"service {name}", words=tuple(words), variables=tuple(variables.values()), image=image, hidden=tuple(hidden), notes=notes
     )  # fmt: skip

@@ -46,7 +46,8 @@ def asks(text: str, file: str, flags: Mapping[str, EngineFlags], *, depth: int =
     for command in commands(text, {}, file, first_line=first_line):
         words, own = _leading(command)
         if not words or words[0].text in EXPORTS:
-            exported |= {setting.name: setting for setting in _exports(words, own)}
+            again = [setting for setting in own if setting.name in exported]  # a name that was exported stays so
+            exported |= {setting.name: setting for setting in (*again, *_exports(words))}
             continue
         if words[0].text in (".", "source") and len(words) > 1:
             hidden.append(f"{words[1].text} is read by the script: what it sets cannot be told from here")
@@ -84,8 +85,7 @@ def _leading(command: Sequence[Word]) -> tuple[list[Word], list[Setting]]:
     return words, own
 
 
-def _exports(words: Sequence[Word], own: Sequence[Setting]) -> Iterator[Setting]:
-    yield from own if not words else ()
+def _exports(words: Sequence[Word]) -> Iterator[Setting]:
     for word in words[1:]:
         if (told := assignment(word)) is not None:
             yield variable(told[0], told[1].text, word.place, told[1].why)
