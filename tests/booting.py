@@ -11,9 +11,14 @@ from triage.pipeline import classify
 KNOWN = load()
 BANNER = "(APIServer pid=1) INFO 11-02 08:00:00 [api_utils.py:345] vLLM server version {version}, serving model acme/oak-8b"
 ARGS = "(APIServer pid=1) INFO 11-02 08:00:01 [api_utils.py:273] non-default args: {args}"
-ENGINE = "(EngineCore pid=80) INFO 11-02 08:00:05 [core.py:122] Initializing a V1 LLM engine (v{version}) with config: model='acme/oak-8b', {config}"
+ENGINE = (
+    "(EngineCore pid=80) INFO 11-02 08:00:05 [core.py:122] Initializing a V1 LLM engine (v{version}) with config: model='acme/oak-8b', {config}"
+)
 READY = "(APIServer pid=1) INFO:     Application startup complete."
-CONFIG = "max_seq_len=8192, tensor_parallel_size=8, disable_custom_all_reduce=False, enforce_eager=False, kv_cache_dtype=auto, enable_prefix_caching=True"
+CONFIG = (
+    "max_seq_len=8192, tensor_parallel_size=8, disable_custom_all_reduce=False, enforce_eager=False, "
+    "kv_cache_dtype=auto, enable_prefix_caching=True"
+)
 
 
 def boot_log(args: object = None, *, version: str = "0.27.0", config: str = CONFIG, before: tuple[str, ...] = (), after: tuple[str, ...] = ()) -> str:

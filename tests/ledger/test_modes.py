@@ -18,7 +18,8 @@ WORKER = "(Worker_TP0 pid=200) WARNING 11-02 08:00:40 [compilation.py:1420] "
 @pytest.mark.parametrize(
     ("name", "pair"),
     [
-        ("FULL_AND_PIECEWISE", ("FULL", "PIECEWISE")), ("CUDAGraphMode.FULL", ("FULL", "FULL")), ("[2, 0]", ("FULL", "NONE")), (1, ("PIECEWISE",) * 2),
+        ("FULL_AND_PIECEWISE", ("FULL", "PIECEWISE")), ("CUDAGraphMode.FULL", ("FULL", "FULL")), ("[2, 0]", ("FULL", "NONE")),
+        (1, ("PIECEWISE",) * 2),
         ("0", ("NONE", "NONE")), ("something", None),
     ],
 )  # fmt: skip
@@ -32,7 +33,7 @@ def test_names_and_numbers(name: object, pair: tuple[str, str] | None) -> None:
         (FULL, (), "FULL"),
         ("", (), None),
         (", compilation_config={\"level\":3,\"cudagraph_mode\":[2,1]}", (), "FULL_AND_PIECEWISE"),
-        (FULL, (WORKER + "CUDAGraphMode.FULL is not supported with X backend (support: Y); setting cudagraph_mode=FULL_DECODE_ONLY",), "FULL_DECODE_ONLY"),
+        (FULL, (WORKER + "CUDAGraphMode.FULL is not supported with X (support: Y); setting cudagraph_mode=FULL_DECODE_ONLY",), "FULL_DECODE_ONLY"),
         (FULL, (WORKER + "Overriding cudagraph_mode from FULL to PIECEWISE.", WORKER + "setting cudagraph_mode=NONE because"), "NONE"),
         (FULL, ("(APIServer pid=1) INFO 11-02 08:00:05 [vllm.py:1772] Enforce eager set, disabling torch.compile and CUDAGraphs.",), "NONE"),
         (FULL, (DECODE_BAR,), "FULL_DECODE_ONLY"),  # what was captured proves more than what was said

@@ -49,7 +49,8 @@ def drift(asked: str, paths: tuple[str, ...], overrides: tuple[str, ...], env_fi
       triage drift 'vllm serve acme/oak-8b -tp 8' logs/
 
     \b
-    Exit codes: 0 no drift, 4 drift, 5 nothing could be compared, 2 nothing readable or wrong usage, 3 part of the input could not be read.
+    Exit codes: 0 no drift, 4 drift, 5 nothing could be compared,
+    2 nothing readable or wrong usage, 3 part of the input could not be read.
     """
     from triage.report.drift import drift_document, drift_table, drift_text
 

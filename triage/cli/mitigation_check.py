@@ -49,7 +49,8 @@ def check(paths: tuple[str, ...], form: str, journal: str | None, environ: Any, 
           --true-frames run_streams --false-frames run_serial logs/
 
     \b
-    Exit codes: 0 nothing speaks against it, 4 an answer is `fails`, 5 the first two cannot be observed, 2 and 3 as everywhere.
+    Exit codes: 0 nothing speaks against it, 4 an answer is `fails`, 5 the first two cannot be observed,
+    2 nothing readable or wrong usage, 3 part of the input could not be read.
     """
     from triage.knowledge.predicates import PredicateError
     from triage.knowledge.sides import ConditionError

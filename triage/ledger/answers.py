@@ -18,12 +18,16 @@ COST = "What does it cost?"
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """One of three answers, the sentences for it (the first says the most), and the lines that it rests on."""
+    """One of three answers, the sentences for it (the first says the most), and the lines that it rests on.
+
+    `about`: the words of those lines that it is about.
+    """
 
     question: str
     verdict: Presence
     says: tuple[str, ...]
     lines: tuple[Event, ...] = ()
+    about: tuple[str, ...] = ()
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):

@@ -28,6 +28,7 @@ FEWEST = 3  # stretches of work on each side, below which nothing is said
 RESAMPLES = 2000
 LEVEL = 0.95
 AGREES = 0.01  # of the ratio: what a figure stated in three digits may be off
+THROUGHPUT = ("Avg generation throughput", "gen throughput")
 PREFILL_BANDS = (200.0, 2000.0)  # tokens a second read in
 
 Band = tuple[int, int]  # of running requests (its lower bound) and of prefill
@@ -64,7 +65,8 @@ def cost_answer(case: Case, paces: Mapping[str, Sequence[Pace]]) -> Answer:
     measured = measure([_work(one, paces) for one in groups[0]], [_work(one, paces) for one in groups[1]])
     if measured is None:
         return Answer(question=COST, verdict="cannot be observed", says=(*_stated(stated), *_why_not(case, groups)))
-    return Answer(question=COST, verdict=_verdict(stated, measured), says=tuple(_says(stated, measured, groups)), lines=tuple(_lines(measured)))
+    says, lines = tuple(_says(stated, measured, groups)), tuple(_lines(measured))
+    return Answer(question=COST, verdict=_verdict(stated, measured), says=says, lines=lines, about=THROUGHPUT)
 
 
 def sides(case: Case) -> tuple[list[Booted], list[Booted]]:
@@ -196,7 +198,7 @@ def _says(stated: Cost, measured: Measured, groups: tuple[list[Booted], list[Boo
 
 def _stated(stated: Cost) -> Iterator[str]:
     if stated.change is not None:
-        yield f"stated: {stated.text} ({100 * stated.change:+.0f} %)"
+        yield f"stated: {stated.text} ({100 * stated.change:+.1f} %)"
     elif stated.text:
         yield f"stated: {stated.text}"
     else:

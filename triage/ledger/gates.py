@@ -23,8 +23,7 @@ from triage.ledger.presence import Presence, names
 from triage.model import Event
 
 PADDED_TO = 16  # rows: between captured sizes, or to a multiple of the ranks where a sequence is split among them
-FEWEST_DECODING = 1
-SHOWN = 3
+FEWEST_DECODING, MOST_DECODING = 1, 4096
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +51,8 @@ def gate_answer(case: Case, known: Knowledge) -> Answer:
     if gate is None and case.engine == "vllm" and (mode := mode_asked(case.entry)):
         return graph_answer(case, mode)
     if gate is None:
-        return _nothing(f"no gate is known that {' or '.join(case.entry.changes)} sets; describe one with --gate, --true-frames and --false-frames")
+        unknown = f"no gate is known that {' or '.join(case.entry.changes)} sets; describe one with --gate, --true-frames and --false-frames"
+        return Answer(question=GATE, verdict="cannot be observed", says=(unknown, *_passed(case, known)))
     of = condition(gate.enable)
     faults = case.without or case.faults
     steps = [_step(fault, gate, of) for fault in faults]
@@ -71,6 +71,16 @@ def gate_of(entry: Entry, known: Knowledge, engine: str) -> Gate | None:
     changed = {name for change in entry.changes for name in names(change)}
     gates = known.gates[engine].gates if engine in known.gates else ()
     return next((gate for gate in gates if changed & set(gate.set_by)), None)
+
+
+def _passed(case: Case, known: Knowledge) -> Iterator[str]:
+    """The gates of the rules that the failed steps went by, whoever sets them."""
+    gates = known.gates[case.engine].gates if case.engine in known.gates else ()
+    for gate in gates:
+        told = [step for fault in case.faults if (step := _step(fault, gate, condition(gate.enable))).by_frame]
+        for side, count in Counter(step.by_frame for step in told).items():
+            set_by = f", which {' or '.join(gate.set_by)} sets" if gate.set_by else ", which nothing sets"
+            yield f"{count} of {len(case.faults)} went by another gate ({gate.id}{set_by}) and are in {gate.on if side == 'on' else gate.off}"
 
 
 def _own_gate(entry: Entry) -> Gate:
@@ -111,54 +121,54 @@ def _side_by_size(of: Condition, tokens: int | None, threshold: float) -> Side:
     """The side of a step of so many tokens; none where padding may have taken it over the threshold."""
     if tokens is None or not of.name.endswith("tokens"):
         return ""
-    padded = -(-tokens // PADDED_TO) * PADDED_TO
-    sides: set[Side] = {"on" if compared(of, size, threshold) else "off" for size in (tokens, padded)}
+    sides: set[Side] = {"on" if compared(of, size, threshold) else "off" for size in (tokens, _padded(tokens))}
     return sides.pop() if len(sides) == 1 else ""
+
+
+def _padded(tokens: int) -> int:
+    return -(-tokens // PADDED_TO) * PADDED_TO
 
 
 def _answer(gate: Gate, of: Condition, told: Sequence[Step], count: int, after: float | None, case: Case) -> Answer:
     side: Side = Counter(step.side for step in told).most_common(1)[0][0]
     here = [step for step in told if step.side == side]
     shown = min(here, key=lambda step: step.fault.verdict.facts.tokens or 1 << 60)
-    moved = [step for step in here if after is not None and _moved(of, step, after)]
-    verdict: Presence = "cannot be observed" if after is None else "holds" if len(moved) == len(here) == len(told) else "fails"
-    says = [_headline(gate, of, shown, side, after, moved, case), *_more(gate, of, told, here, count, after)]
+    then = [_side_by_size(of, step.fault.verdict.facts.tokens, after) if after is not None else "" for step in here]
+    stays = any(each == step.side for each, step in zip(then, here, strict=True)) or len(here) < len(told)
+    verdict: Presence = "cannot be observed" if after is None else "fails" if stays else "cannot be observed" if "" in then else "holds"
+    says = [_headline(gate, of, shown, after, case), *_more(gate, of, told, here, count, after)]
     return Answer(question=GATE, verdict=verdict, says=tuple(says), lines=tuple(_lines(shown)))
 
 
-def _moved(of: Condition, step: Step, after: float) -> bool:
-    """Whether a step of the same size would be on the other side with another threshold."""
-    then = _side_by_size(of, step.fault.verdict.facts.tokens, after)
-    return bool(then) and then != step.side
-
-
-def _headline(gate: Gate, of: Condition, shown: Step, side: Side, after: float | None, moved: Sequence[Step], case: Case) -> str:
-    where = f"the faulting frame is in {gate.on if side == 'on' else gate.off} of {_size(shown)}"
+def _headline(gate: Gate, of: Condition, shown: Step, after: float | None, case: Case) -> str:
+    here, there = (gate.on, gate.off) if shown.side == "on" else (gate.off, gate.on)
+    where = f"the faulting frame is in {here} of {_size(shown)}"
     if after is None:
         return f"{where}; the change sets no threshold, so what becomes of it cannot be told"
-    what = f"threshold {after:g}"
-    if moved:
-        kept = "" if _tells_all(moved, shown) else " in part"
-        return f"{where}; {what} would move it{kept} to {gate.off if side == 'on' else gate.on}"
-    return f"{where}; {what} would not move it{_decoding(of, shown, side, after, case)}"
+    tokens = shown.fault.verdict.facts.tokens
+    then = _side_by_size(of, tokens, after)
+    if not then:
+        why = "its size is not known" if tokens is None else f"its {tokens:,} tokens may be padded to {_padded(tokens):,} rows"
+        return f"{where}; whether threshold {after:g} would move it cannot be told: {why}"
+    if then != shown.side:
+        return f"{where}; threshold {after:g} would move it to {there}"
+    return f"{where}; threshold {after:g} would not move it{_decoding(of, shown, after, case)}"
 
 
-def _tells_all(moved: Sequence[Step], shown: Step) -> bool:
-    return shown in moved
-
-
-def _decoding(of: Condition, shown: Step, side: Side, after: float, case: Case) -> str:
-    """What the change does to the small decode batches, where that is to send them where the fault is."""
+def _decoding(of: Condition, shown: Step, after: float, case: Case) -> str:
+    """What the change does to decode batches, whose rows are their requests, where that is to send them where the fault is."""
     if shown.threshold is None or not of.name.endswith("tokens"):
         return ""
     largest = _most_requests(case)
-    now: Side = "on" if compared(of, FEWEST_DECODING, shown.threshold) else "off"
-    then: Side = "on" if compared(of, FEWEST_DECODING, after) else "off"
-    if now == then:
+    sizes = range(FEWEST_DECODING, min(largest or MOST_DECODING, MOST_DECODING) + 1)
+    sent = [size for size in sizes if compared(of, size, shown.threshold) != compared(of, size, after) == (shown.side == "on")]
+    if not sent:
         return ""
-    every = largest is not None and compared(of, largest, shown.threshold) == (now == "on")
-    which = f"every decode batch (up to {largest:,} requests)" if every else "every small decode batch"
-    return f", and would send {which} {'into the same path' if then == side else 'to the other'}"
+    if sent[0] > FEWEST_DECODING or largest is None:
+        which = f"decode batches of {sent[0]:,} to {sent[-1]:,} requests" if sent[0] > FEWEST_DECODING else "every small decode batch"
+    else:
+        which = f"every decode batch (up to {sent[-1]:,} requests)"
+    return f", and would send {which} into the same path"
 
 
 def _most_requests(case: Case) -> int | None:
@@ -174,7 +184,7 @@ def _more(gate: Gate, of: Condition, told: Sequence[Step], here: Sequence[Step],
     way = "without the change" if any(step.fault.changed == "fails" for step in told) else "in these logs"
     sizes = [step.fault.verdict.facts.tokens for step in here if step.fault.verdict.facts.tokens is not None]
     span = f", steps of {min(sizes):,} to {max(sizes):,} tokens" if sizes else ""
-    by = "by line number" if all(step.by_frame for step in here) else "by frame or size"
+    by = ("by its line" if gate.lines else "by its function") if all(step.by_frame for step in here) else "by frame or size"
     yield f"{len(here)} of {count} incidents {way} are on that side ({by}{span})"
     if len(told) > len(here):
         yield f"{len(told) - len(here)} are on the other side: one gate does not explain them all"

@@ -18,6 +18,8 @@ from triage.ledger.presence import Presence
 from triage.ledger.versions import history, running_at
 from triage.model import Event, Seconds
 
+ABOUT = {"graphs.decode": "cudagraph_mode", "graphs.mixed": "cudagraph_mode", "graphs.any": "cudagraph_mode"}  # what a line calls them
+
 
 class UnknownMechanismError(ValueError):
     """A mechanism that is neither one of the rules' nor a condition; names those that there are."""
@@ -46,7 +48,8 @@ def mechanism_answer(case: Case, known: Knowledge) -> Answer:
         return Answer(question=MECHANISM, verdict="cannot be observed", says=(nothing,))
     says = [*(sentence for _, sentences, _ in answers for sentence in sentences), *(text for text, _ in idle)]
     lines = [*(line for _, _, lines in answers for line in lines), *(line for _, line in idle if line is not None)]
-    return Answer(question=MECHANISM, verdict=worst(verdicts), says=tuple(says), lines=_once(lines))
+    about = tuple(ABOUT.get(term.name, term.name.rpartition(".")[2]) for one in needed for term in one.terms)
+    return Answer(question=MECHANISM, verdict=worst(verdicts), says=tuple(says), lines=_once(lines), about=about)
 
 
 def needed_of(name: str, known: Knowledge, engine: str) -> Needed:

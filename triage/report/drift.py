@@ -84,12 +84,11 @@ def _text(asked: Asked, file: str, compared: Sequence[Compared], boots: int) -> 
     for rows, group in groupby(compared, key=lambda one: _gist(one.rows)):
         yield ""
         yield from _of_boots(list(group), bool(rows))
-    yield ""
-    if len(compared) < boots:
-        yield f"{number(boots - len(compared), 'other boot')} not shown: --boot all, or --boot ID"
-    yield from (f"note: {clean(note)}" for note in (*asked.ask.notes, *asked.ask.hidden))
+    below = [f"{number(boots - len(compared), 'other boot')} not shown: --boot all, or --boot ID"] if len(compared) < boots else []
+    below += [f"note: {clean(note)}" for note in (*asked.ask.notes, *asked.ask.hidden)]
     if asked.options is None:
-        yield "note: no command of an engine was found there, so only variables were compared"
+        below.append("note: no command of an engine was found there, so only variables were compared")
+    yield from ["", *below] if below else []
 
 
 def _gist(rows: Sequence[Row]) -> tuple[tuple[str, str, str, str], ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ from triage.report.words import clean, number, where
 
 SCHEMA = "triage/mitigation-check/1"
 LINE_WIDTH = 160
-ABOUT = re.compile(r"'?cudagraph_mode\b.{0,60}|Avg generation throughput: \S+ tokens/s, Running: \d+|nccl \d\S+")
+SHOWN_AFTER = 60  # characters from where an answer is about a line
 MARKS = {"holds": "HOLDS", "fails": "FAILS", "cannot be observed": "CANNOT BE OBSERVED"}
 
 
@@ -63,26 +62,26 @@ def _text(case: Case, answers: Sequence[Answer], lines: Mapping[int, Event], res
         yield f"  {MARKS[answer.verdict]}: {clean(first)}"
         yield from (f"  - {clean(sentence)}" for sentence in more)
         for line in answer.lines:
-            yield from _cited(lines[id(line)])
+            yield from _cited(lines[id(line)], answer.about)
 
 
-def _cited(event: Event) -> Iterator[str]:
+def _cited(event: Event, about: Sequence[str]) -> Iterator[str]:
     rank = f" (rank {event.rank})" if event.rank is not None else ""
     yield f"    {where(event.place) if event.place.line else clean(event.place.file)}{rank}"
-    yield f"      {_excerpt(event, columns() - 6)}"
+    yield f"      {_excerpt(event, about, columns() - 6)}"
     yield from (f"      at {clean(_short(frame))}" for frame in event.frames)
 
 
-def _excerpt(event: Event, width: int) -> str:
+def _excerpt(event: Event, about: Sequence[str], width: int) -> str:
     """One line of the log in one line of the answer: its beginning, or the part that the answer is about; of a step only its figures."""
     text = clean(redacted(event.text.strip()))
     if event.kind == "step":
         told = [f"{name} {value}" for name, value in event.data.items() if name in ("tokens", "chunk", "requests", "step")]
         return clean(f"{text} {', '.join(told)}", max(LINE_WIDTH, width))
-    found = ABOUT.search(text)
-    if len(text) <= width or found is None or found.end() <= width:
+    found = next((at for word in about if (at := text.find(word)) >= 0), -1)
+    if len(text) <= width or found + SHOWN_AFTER <= width:
         return clean(text, width)
-    start = max(0, min(found.start() - 2, len(text) - width + 2))
+    start = max(0, min(found - 2, len(text) - width + 2))
     return clean("… " + text[start:], width)
 
 

@@ -107,9 +107,8 @@ def test_sglang_prints_every_option(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     (boot,) = classify(file, knowledge=KNOWN).boots
-    told = asked_of(
-        Source(content=b"python -m sglang.launch_server --model acme/oak-8b --tp 4 --mem-fraction-static .88 --watchdog-timeout 9", file="a"), KNOWN.flags
-    )
+    asked = b"python -m sglang.launch_server --model acme/oak-8b --tp 4 --mem-fraction-static .88 --watchdog-timeout 9"
+    told = asked_of(Source(content=asked, file="a"), KNOWN.flags)
     found = {row.name: row.outcome for row in compared(told, booted(boot), KNOWN.flags)}
     assert found == {"model_path": "same", "tp_size": "differs", "mem_fraction_static": "same", "watchdog_timeout": "not given"}
 
@@ -124,7 +123,8 @@ def test_the_version_in_the_tag_of_an_image(tmp_path: Path) -> None:
 def test_no_secret_is_ever_shown(tmp_path: Path) -> None:
     secret = "sk-0123456789abcdef0123"
     args = {"model": "acme/oak-8b", "api_key": [secret], "hf_token": "hf_0123456789abcdef0123", "made_up": secret}
-    asked = f"HF_TOKEN={secret} VLLM_API_KEY={secret} vllm serve acme/oak-8b --api-key {secret} --made-up other --hf-overrides '{{\"auth_token\": \"x{secret}\"}}'"
+    options = f"--api-key {secret} --made-up other --hf-overrides '{{\"auth_token\": \"x{secret}\"}}'"
+    asked = f"HF_TOKEN={secret} VLLM_API_KEY={secret} vllm serve acme/oak-8b {options}"
     for row in rows(tmp_path, asked, boot_log(args, before=(f"VLLM_API_KEY={secret}",))).values():
         shown = f"{row.asked} {row.booted} {row.why}"
         assert secret not in shown

@@ -150,7 +150,7 @@ def test_aliases_that_blow_up_and_loops_are_refused() -> None:
 
 
 def test_no_object_is_ever_made() -> None:
-    with pytest.raises(AskedError, match="bad.yaml:1"):
+    with pytest.raises(AskedError, match=r"bad\.yaml:1"):
         documents("a: !!python/object/apply:os.system [id]", "bad.yaml")
 
 

@@ -15,7 +15,8 @@ from triage.ledger.drift.values import same, same_variable
     ("asked", "booted", "kind"),
     [
         ("0.90", 0.9, "float"), ("8", 8, "int"), ("8k", 8000, "size"), ("8K", 8192, "size"), ("131072", 131072, "size"), ("1.5k", 1500, "size"),
-        ("1", True, "bool"), (True, "True", "bool"), ("false", False, "bool"), ("half", "torch.float16", "text"), ("bfloat16", "torch.bfloat16", "text"),
+        ("1", True, "bool"), (True, "True", "bool"), ("false", False, "bool"), ("half", "torch.float16", "text"),
+        ("bfloat16", "torch.bfloat16", "text"),
         ("fp8", "fp8_e4m3", "text"), ('{"a": 1}', {"a": 1, "b": 2}, "json"), ({"a": {"b": "3"}}, {"a": {"b": 3, "c": 4}}, "json"),
         (["a", "b"], "['a', 'b']", "list"), ("a", ["a"], "list"), ("None", None, "text"), ({}, {}, "json"),
     ],
@@ -27,7 +28,8 @@ def test_the_same(asked: Any, booted: Any, kind: str) -> None:
 @pytest.mark.parametrize(
     ("asked", "booted", "kind"),
     [
-        ("0.92", 0.93, "float"), ("8k", 8192, "size"), ("1", "true", "text"), ("true", False, "bool"), ("maybe", True, "bool"),
+        ("0.92", 0.93, "float"), ("8k", 8192, "size"), ("1", "true", "text"), ("true", False, "bool"),
+        ("maybe", True, "bool"),
         ({"a": 1}, {"b": 1}, "json"), ({"a": 1}, None, "json"), (["a"], ["a", "b"], "list"), ("fp8", "auto", "text"), ("", "x", "text"),
     ],
 )  # fmt: skip
