@@ -91,6 +91,8 @@ def test_nothing_is_said_of_a_time_that_lies_ahead(journal: Path) -> None:
     run(journal, *ADD)
     done = run(journal, "claim", "car-off", "--since", "2199-01-01")
     assert (done.exit_code, "lies ahead" in done.output, len(read(journal))) == (2, True, 1)
+    done = run(journal, "claim", "car-off", "--since", "1900-01-01")
+    assert (done.exit_code, "before any engine" in done.output, len(read(journal))) == (2, True, 1)
 
 
 def test_a_list_and_a_document(journal: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+from multiprocessing.queues import Queue
 from pathlib import Path
 
 import msgspec
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from triage.ledger import journal
-from triage.ledger.journal import JournalError, Record, append, examine, read
+from triage.ledger.journal import JournalError, Record, WrittenError, append, examine, read
 
 DAY = 86400.0
 START = 1_790_000_000.0
@@ -166,6 +167,31 @@ def test_a_folder_in_its_place_is_a_word_and_no_traceback(tmp_path: Path) -> Non
     (tmp_path / "ledger.jsonl").mkdir()
     with pytest.raises(JournalError, match="give another place with --ledger"):
         append(tmp_path / "ledger.jsonl", "note", "m", {})
+
+
+def _register(path: Path, done: Queue[str]) -> None:
+    try:
+        done.put(append(path, "mitigation.added", "m", {}, once=True).hash)
+    except WrittenError:
+        done.put("")
+
+
+def test_of_two_that_register_one_name_at_once_one_is_refused(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    done: Queue[str] = context.Queue()
+    writers = [context.Process(target=_register, args=(tmp_path / "ledger.jsonl", done)) for _ in range(4)]
+    for writer in writers:
+        writer.start()
+    told = sorted(done.get(timeout=120) for _ in writers)
+    for writer in writers:
+        writer.join()
+    assert told[:3] == ["", "", ""]
+    assert [r.hash for r in read(tmp_path / "ledger.jsonl")] == [told[3]]
+
+
+def test_a_time_that_no_calendar_shows_is_no_record(path: Path) -> None:
+    path.write_bytes(path.read_bytes() + forged(read(path)[3], n=5, prev=read(path)[3].hash, at=1e20))
+    assert "this line is no record" in flaws(path)
 
 
 def _write(path: Path, name: str, count: int) -> None:

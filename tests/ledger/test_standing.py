@@ -105,6 +105,13 @@ def test_before_its_instant_and_on_other_hosts_a_falsifier_says_nothing() -> Non
     assert stand(told, boots, [*FAULTS, death(19.5, boot="0@18", host="gpu-a")], 20).status == "refuted"
 
 
+def test_a_log_that_names_no_host_may_be_that_of_any_and_another_host_is_none() -> None:
+    here = mitigation(17, ("claimed", 17), hosts=("gpu-a",))
+    assert stand(here, since(17, 21), FAULTS, 21).status == "supported"
+    elsewhere = [*lives(*range(18), host="gpu-b"), life(17, 21, "0", host="gpu-b")]
+    assert stand(here, elsewhere, FAULTS, 21).status == "claimed"
+
+
 def test_a_recurrence_in_a_boot_without_the_change_does_not_refute() -> None:
     boots = [*BEFORE, life(17, 18, "0"), life(18, 19, "1"), life(19, 20, "0")]
     found = stand(CLAIMED, boots, [*FAULTS, death(19, boot="0@18")], 20)

@@ -78,17 +78,17 @@ def add(name: str | None, file: Path | None, journal: str | None, store: str | N
           --falsifier 'any engine death after 2026-11-20T12:00Z on gpu-a' --ref https://example.org/1 --ref-status 'open'
       triage mitigation add --from entries/no-graphs.toml
     """
-    from triage.ledger.book import mitigations
     from triage.ledger.entry import ADDED
-    from triage.ledger.journal import append, read
+    from triage.ledger.journal import WrittenError, append
 
     entry = _entry(name, file, given, rules)
     path = journal_path(journal, store)
     with journalled():
-        if any(m.name == entry.name for m in mitigations(read(path))):
+        try:
+            record = append(path, ADDED, entry.name, entry, once=True)
+        except WrittenError as error:
             click.echo(f"triage: {entry.name} is registered already, and what is registered is frozen: give it another name", err=True)
-            raise SystemExit(WRONG)
-        record = append(path, ADDED, entry.name, entry)
+            raise SystemExit(WRONG) from error
     from triage.report.ledger_entry import registered
 
     emit(registered(entry, record, path), None)
@@ -177,8 +177,9 @@ def _says(verb: str, said: str, told: str, text: str) -> None:
         path = journal_path(journal, store)
         found = one_of(path, name)
         now = time.time()
-        if since is not None and since > now + 60:
-            raise click.UsageError(f"--since {minute(since)} UTC lies ahead: say it when it has happened")
+        if since is not None and not 0 <= since <= now + 60:
+            ahead = "lies ahead: say it when it has happened" if since > now else "is before any engine"
+            raise click.UsageError(f"--since {minute(since)} UTC {ahead}")
         with journalled():
             record = append(path, f"mitigation.{said}", found.name, {"since": now if since is None else since, "reason": reason or ""})
         emit(f"{found.name} {told} since {minute(now if since is None else since)} UTC (record {record.n}, {record.hash[:12]})", None)

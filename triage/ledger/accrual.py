@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from triage.ledger.book import Mitigation
-from triage.ledger.evidence import Evidence, Life, on_hosts
+from triage.ledger.evidence import Evidence, Life, host_of, on_hosts
 from triage.ledger.presence import Presence, differences, presence
 from triage.ledger.stretches import Stretch, less, merged, origin, total, within, without
 from triage.model import Seconds
@@ -61,7 +61,7 @@ def accrue(mitigation: Mitigation, evidence: Evidence, others: Sequence[tuple[Se
 
 def _own(mitigation: Mitigation, evidence: Evidence) -> list[Life]:
     hosts = mitigation.entry.hosts
-    return [life for life in evidence.lives if on_hosts(hosts, life.boot.host, *([] if life.boot.host else [life.boot.source]))]
+    return [life for life in evidence.lives if on_hosts(hosts, host_of(life.boot.host, life.boot.source))]
 
 
 def _from(carried: Carried, claimed: Seconds) -> Stretch:

@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from triage.ledger.entry import ADDED, Entry
+from triage.ledger.entry import ADDED, Entry, Moment
 from triage.ledger.journal import JournalError, Record
 from triage.model import Seconds
 
@@ -19,8 +19,8 @@ class Word(msgspec.Struct, frozen=True, kw_only=True):
     """Something said of a mitigation after it was registered: when it was written down, from when on it holds, and why."""
 
     said: Said
-    written: Seconds
-    since: Seconds
+    written: Moment
+    since: Moment
     reason: str = ""
     incident: str = ""
 

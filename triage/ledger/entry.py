@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -12,6 +12,8 @@ from triage.model import Seconds
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 COST = re.compile(r"(?P<metric>\D*?)\s*(?P<before>\d+(?:\.\d+)?)\s*(?:->|→|to)\s*(?P<after>\d+(?:\.\d+)?)\s*(?P<unit>\D*)")
 ADDED = "mitigation.added"
+Moment = Annotated[Seconds, msgspec.Meta(ge=0, lt=1e11)]  # what a calendar can show
+Length = Annotated[Seconds, msgspec.Meta(gt=0, lt=1e11)]
 
 
 class EntryError(ValueError):
@@ -53,7 +55,7 @@ class Falsifier(msgspec.Struct, frozen=True, kw_only=True):
     kind: Literal["class", "text", "death", "literal"] = "class"
     classes: tuple[str, ...] = ()
     text: str = ""
-    after: Seconds | None = None
+    after: Moment | None = None
     hosts: tuple[str, ...] = ()
 
 
@@ -75,8 +77,8 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
 class Baseline(msgspec.Struct, frozen=True):
     """The rate before, as stated: so many events in so much time (seconds)."""
 
-    events: int
-    seconds: Seconds
+    events: Annotated[int, msgspec.Meta(ge=0)]
+    seconds: Length
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):

@@ -100,10 +100,15 @@ def evidence_of(
 
 
 def on_hosts(hosts: Sequence[str], *names: str) -> bool:
-    """Whether something is on one of the hosts: by its host, or by a log named `vllm@host`. What names no host may be on any."""
+    """Whether something is on one of the hosts, by its host or a log named `vllm@host`. What names no host may be on any."""
     told = [name for name in names if name]
     ends = {part for name in told for part in (name, name.rpartition("@")[2])}
     return not hosts or not told or not ends.isdisjoint(hosts)
+
+
+def host_of(host: str, source: str) -> str:
+    """Where something is: its host, else a log's name that says so (`vllm@gpu7`); a path says nothing of it."""
+    return host or (source if "@" in source else "")
 
 
 def matches(falsifier: Falsifier, death: Death) -> bool:
@@ -137,7 +142,7 @@ def _death(verdict: Verdict, axes: Mapping[str, Seconds], *, several: bool) -> D
     boot = of.boot.id if of.boot else ""
     return Death(
         id=of.id, at=at.earliest, fault_class=verdict.fault_class, fault=verdict.fault, phase=of.phase, boot=boot,
-        host=of.host or (of.boot.host if of.boot else ""), axis=axes.get(boot, None if several else 0.0),
+        host=host_of(of.host or (of.boot.host if of.boot else ""), of.source), axis=axes.get(boot, None if several else 0.0),
         texts=tuple(line.text for line in lines if line is not None),
     )  # fmt: skip
 

@@ -18,7 +18,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Annotated, Any
 
 import msgspec
 
@@ -35,11 +35,15 @@ class JournalError(Exception):
     """The journal cannot be read or written, or its past is not as it was written; says which line and what to do."""
 
 
+class WrittenError(JournalError):
+    """A record that may be written once only is there already."""
+
+
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One record: its number (from 1), when it was written (seconds, UTC), what kind of thing happened to which subject, and the rest."""
 
     n: int
-    at: Seconds
+    at: Annotated[Seconds, msgspec.Meta(ge=0, lt=1e11)]
     kind: str
     subject: str
     data: dict[str, Any] = {}
@@ -87,14 +91,19 @@ def examine(path: Path, *, heads: tuple[str, ...] = ()) -> tuple[list[Record], l
     return records, flaws
 
 
-def append(path: Path, kind: str, subject: str, data: Mapping[str, Any] | msgspec.Struct, *, at: Seconds | None = None) -> Record:
+def append(
+    path: Path, kind: str, subject: str, data: Mapping[str, Any] | msgspec.Struct, *, at: Seconds | None = None, once: bool = False
+) -> Record:
     """Add one record and return it, once it is on the disk. Writers wait for one another; a broken chain is not added to.
 
-    Raises JournalError where the chain is broken, the clock runs before the last record, or the file cannot be written.
+    Raises JournalError where the chain is broken, the clock runs before the last record, or the file cannot be written; with `once`
+    WrittenError where the journal has one of that kind and subject.
     """
     with _locked(path) as file:
         _drop_unfinished(path, file)
         records = read(path)
+        if once and any((record.kind, record.subject) == (kind, subject) for record in records):
+            raise WrittenError(f"the journal {path}: {kind} {subject} is written already, and what is written is frozen")
         last = records[-1] if records else None
         record = _sealed(last, kind, subject, msgspec.to_builtins(data), _moment(path, at, last))
         line = _encoded(record)

@@ -125,6 +125,9 @@ def _listed(text: str | None) -> tuple[str, ...]:
 def _moment(text: str) -> Seconds:
     try:
         moment = datetime.fromisoformat(text)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError) as error:
-        raise EntryError(f"falsifier: {text!r} is no time: write 2026-11-20 or 2026-11-20T10:00Z") from error
+        seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        seconds = -1.0
+    if seconds < 0:
+        raise EntryError(f"falsifier: {text!r} is no time: write 2026-11-20 or 2026-11-20T10:00Z")
+    return seconds
