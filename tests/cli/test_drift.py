@@ -104,7 +104,7 @@ def test_a_capture_of_the_environment(log: str, tmp_path: Path) -> None:
         (b"", "is empty"),
         (b"services:\n  a: [\n", "asked.yaml:3: cannot be read as YAML"),
         (b"a: &a [*a]\nservices: *a\n", "asked.yaml"),
-        (b"\x00\xff\xfe", ""),
+        (b"\x00\xff\xfe", "nothing in it starts an engine"),
         (b"hello\n", "nothing in it starts an engine"),
         (b"services: {web: {image: nginx}}\n", "choose one with --service"),
     ],
@@ -113,7 +113,7 @@ def test_what_cannot_be_read_is_2_and_one_line(log: str, tmp_path: Path, content
     file = tmp_path / "asked.yaml"
     file.write_bytes(content)
     result = run(str(file), log)
-    assert result.exit_code in ((2,) if said else (2, 4, 5))
+    assert result.exit_code == 2
     assert said in result.stderr
     assert len(result.stderr.splitlines()) <= 1
     assert "Traceback" not in result.output

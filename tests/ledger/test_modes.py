@@ -38,7 +38,8 @@ def test_names_and_numbers(name: object, pair: tuple[str, str] | None) -> None:
         (FULL, ("(APIServer pid=1) INFO 11-02 08:00:05 [vllm.py:1772] Enforce eager set, disabling torch.compile and CUDAGraphs.",), "NONE"),
         (FULL, (DECODE_BAR,), "FULL_DECODE_ONLY"),  # what was captured proves more than what was said
         (FULL, (DECODE_BAR, MIXED_BAR.format(mode="PIECEWISE")), "FULL_AND_PIECEWISE"),
-        (FULL, (MIXED_BAR.format(mode="FULL"), DECODE_BAR), "FULL"),
+        (FULL, (MIXED_BAR.format(mode="FULL"),), "FULL"),
+        (", compilation_config={'cudagraph_mode': <CUDAGraphMode.FULL_AND_PIECEWISE: (2, 1)>}", (DECODE_BAR,), "FULL_AND_PIECEWISE"),
         ("", (MIXED_BAR.format(mode="PIECEWISE"),), "PIECEWISE"),
     ],
 )

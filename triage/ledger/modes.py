@@ -23,6 +23,14 @@ PAIRS = {
     "FULL_AND_PIECEWISE": ("FULL", "PIECEWISE"),
 }
 CODES = {"0": "NONE", "1": "PIECEWISE", "2": "FULL", "2,0": "FULL_DECODE_ONLY", "2,1": "FULL_AND_PIECEWISE"}
+# Which graphs a mode captures at boot: of a mode that is the same for both kinds of batches, one set serves both.
+CAPTURED: dict[str, dict[str, str]] = {
+    "NONE": {},
+    "PIECEWISE": {"mixed prefill-decode": "PIECEWISE"},
+    "FULL": {"mixed prefill-decode": "FULL"},
+    "FULL_DECODE_ONLY": {"decode": "FULL"},
+    "FULL_AND_PIECEWISE": {"decode": "FULL", "mixed prefill-decode": "PIECEWISE"},
+}
 _CAPTURE = re.compile(r"(?P<which>decode|mixed prefill-decode), (?P<mode>FULL|PIECEWISE)")
 
 
@@ -61,14 +69,14 @@ def graphs(one: Booted) -> Graphs | None:
     if eager is not None and eager.value in (True, "True") and eager.line is not None:
         told.append((eager.line, "NONE"))
     seen = _captures(one)
-    shown = _mode_of_captures({which: mode for _, which, mode in seen}, told[-1][1] if told else "")
-    name = shown or (told[-1][1] if told else "")
+    captures, said = {which: mode for _, which, mode in seen}, told[-1][1] if told else ""
+    name = said if said and captures.items() <= CAPTURED[said].items() else _mode_of_captures(captures, said) or said
     if not name:
         return None
     lines = [event for event, _ in _turns(told)] + [event for event, _, _ in seen]
     decode, mixed = PAIRS[name]
     printed = told[0][1] if told and told[0][1] != name else ""
-    return Graphs(mode=name, decode=decode, mixed=mixed, printed=printed, captured=bool(shown), lines=tuple(lines))
+    return Graphs(mode=name, decode=decode, mixed=mixed, printed=printed, captured=captures == CAPTURED[name] != {}, lines=tuple(lines))
 
 
 def _said(event: Event) -> str:
@@ -92,7 +100,7 @@ def _captures(one: Booted) -> list[tuple[Event, str, str]]:
 
 
 def _mode_of_captures(seen: dict[str, str], said: str) -> str:
-    """The mode by what was captured; nothing where that leaves two possible and neither is what was said."""
+    """The mode by what was captured, where that is not what was said; nothing where it leaves two possible."""
     decode, mixed = seen.get("decode", ""), seen.get("mixed prefill-decode", "")
     if decode == "FULL":
         return {"": "FULL_DECODE_ONLY", "PIECEWISE": "FULL_AND_PIECEWISE", "FULL": "FULL"}[mixed]

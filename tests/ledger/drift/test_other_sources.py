@@ -78,6 +78,14 @@ def test_a_pod_as_kubectl_prints_it() -> None:
     assert (told.engine, options(told)) == ("sglang", {"tp_size": "4"})
 
 
+def test_a_shell_in_a_container_knows_its_variables() -> None:
+    command = "command: [sh, -c], args: ['exec vllm serve $MODEL --port $PORT']"
+    container = f"{{name: c, image: vllm:v1.0.0, {command}, env: [{{name: MODEL, value: acme/oak-8b}}]}}"
+    told = asked(f"apiVersion: v1\nkind: Pod\nmetadata: {{name: p}}\nspec:\n  containers:\n  - {container}\n")
+    assert options(told) == {"model": "acme/oak-8b", "port": "$PORT"}
+    assert [setting.why for setting in told.options or ()] == ["", "it is that of $PORT"]
+
+
 def test_a_unit_with_drop_ins(tmp_path: Path) -> None:
     unit = tmp_path / "llm.service"
     unit.write_text(
@@ -143,7 +151,9 @@ def test_docker_inspect() -> None:
         asked('[{"Config": 1}]')
 
 
-@pytest.mark.parametrize("content", ["", " \n", "nothing here starts anything", "services: []", "[]", "{}", "kind: x\napiVersion: y\n", "\0\0"])
+@pytest.mark.parametrize(
+    "content", ["", " \n", "nothing here starts anything", "services: []", "[]", "{}", "kind: x\napiVersion: y\n", "\0\0", "S\0 \0x"]
+)
 def test_what_asks_for_nothing_is_refused(content: str) -> None:
     with pytest.raises(AskedError, match="asked"):
         asked(content)

@@ -82,7 +82,8 @@ def _opened(ask: Ask, file: str, flags: Flags) -> list[Ask]:
     if inner is None:
         return [ask]
     line = inner.place.rpartition(":")[2]
-    found = shell.asks(inner.text, file, flags, first_line=int(line) if line.isdecimal() else 1)
+    known = {setting.name: None if setting.why else setting.value for setting in ask.variables}
+    found = shell.asks(inner.text, file, flags, first_line=int(line) if line.isdecimal() else 1, variables=known)
     if not found:
         return [ask]
     return [
@@ -104,7 +105,7 @@ def _chosen(asks: Sequence[Ask], file: str, service: str, flags: Flags) -> Ask:
         return starting[-1]
     if len(starting) > 1:
         raise AskedError(f"{file}: several start an engine: {_names(starting)}; choose one with --service NAME")
-    if len(asks) == 1 and (asks[0].variables or asks[0].words):
+    if len(asks) == 1 and (asks[0].variables or (asks[0].words and asks[0].image is not None)):
         return asks[0]
     raise AskedError(f"{file}: nothing in it starts an engine that is known ({', '.join(sorted(flags))}){_seen(asks)}")
 

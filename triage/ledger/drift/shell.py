@@ -38,12 +38,17 @@ class _Container(NamedTuple):
     hidden: list[str]
 
 
-def asks(text: str, file: str, flags: Mapping[str, EngineFlags], *, depth: int = 0, first_line: int = 1) -> list[Ask]:
-    """What each command in the text asks for that starts an engine, with the variables that were exported before it."""
+def asks(
+    text: str, file: str, flags: Mapping[str, EngineFlags], *, depth: int = 0, first_line: int = 1, variables: Mapping[str, str | None] | None = None
+) -> list[Ask]:
+    """What each command in the text asks for that starts an engine, with the variables that were exported before it.
+
+    `variables` are those that the shell has already (a value of None is not known).
+    """
     found: list[Ask] = []
     exported: dict[str, Setting] = {}
     hidden: list[str] = []
-    for command in commands(text, {}, file, first_line=first_line):
+    for command in commands(text, variables or {}, file, first_line=first_line):
         words, own = _leading(command)
         if not words or words[0].text in EXPORTS:
             again = [setting for setting in own if setting.name in exported]  # a name that was exported stays so
