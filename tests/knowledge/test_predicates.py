@@ -16,6 +16,8 @@ from triage.knowledge.predicates import PredicateError, holds, parsed, version_b
         ("nccl < 2.28.10", {"nccl": "2.28.9"}, True),
         ("nccl == 2.28", {"nccl": "2.28"}, True),
         ("torch >= 2.10", {"torch": "2.9.0+cu130"}, False),
+        ("torch >= 2.10", {"torch": "2.9"}, False),
+        ("nccl != 2.1", {"nccl": "2.10"}, True),
         ("graphs.mixed == FULL", {"graphs.mixed": "full"}, True),
         ("enforce_eager == true", {"enforce_eager": "True"}, True),
         ("enforce_eager == 1", {"enforce_eager": "True"}, True),

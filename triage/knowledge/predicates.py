@@ -22,6 +22,8 @@ _VERSION = re.compile(r"v?(?P<numbers>\d+(?:\.\d+)+)(?P<rest>.*)")
 _OPS: dict[str, Callable[[Any, Any], bool]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
+# Names whose values are versions even where they look like a number.
+VERSIONED = frozenset({"nccl", "torch", "cuda", "driver", "flashinfer", "engine", "version", "vllm", "sglang", "tensorrt_llm"})
 _TRUE, _FALSE = ("true", "yes", "on"), ("false", "no", "off")
 
 Lookup = Callable[[str], str | None]
@@ -61,18 +63,25 @@ def term_holds(term: Term, seen: str | None) -> bool | None:
     """Whether one holds of the value that was seen; None where none was, or where the two cannot be put in an order."""
     if seen is None:
         return None
+    if term.name.rpartition(".")[2].removesuffix("_version") in VERSIONED:
+        return _by_numbers(term.op, seen, term.value)
     one, other = _plain(seen), _plain(term.value)
     if term.op in ("==", "!="):
         return _OPS[term.op](one, other)
     if type(one) is not type(other) or isinstance(one, str):
-        first, second = _numbers(seen), _numbers(term.value)
-        return None if first is None or second is None else _OPS[term.op](*_padded(first, second))
+        return _by_numbers(term.op, seen, term.value)
     return _OPS[term.op](one, other)
 
 
 def version_before(one: str, other: str) -> bool | None:
     """Whether version `one` is older than `other`, by their numbers; None where one of them has none."""
     return term_holds(Term("version", "<", other), one)
+
+
+def _by_numbers(op: str, one: str, other: str) -> bool | None:
+    """Two versions by their numbers, of which 2.10 is the later one of 2.9; None where one has none."""
+    first, second = _numbers(one), _numbers(other)
+    return None if first is None or second is None else _OPS[op](*_padded(first, second))
 
 
 def _plain(text: str) -> object:
