@@ -44,7 +44,8 @@ def test_drift_is_4_and_names_both_places(log: str, tmp_path: Path) -> None:
 def test_nothing_to_compare_is_5(log: str) -> None:
     assert run("VLLM_USE_V1=1 true && vllm serve $MODEL --some-option 1", log).exit_code == 4  # what it booted with was asked for by nobody
     Path(log).write_text(boot_log().replace("non-default", "other").splitlines()[0].replace("acme/oak-8b", "-") + "\n", encoding="utf-8")
-    assert run("vllm serve $MODEL --seed 1", log).exit_code == 5
+    result = run("vllm serve $MODEL --seed 1", log)
+    assert (result.exit_code, "nothing that was asked for can be compared" in result.stdout) == (5, True)
 
 
 def test_the_story_of_two_fixes_as_json() -> None:

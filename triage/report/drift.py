@@ -102,8 +102,9 @@ def _of_boots(group: Sequence[Compared], anything: bool) -> Iterator[str]:
     if not anything:
         yield "  nothing that was asked for can be compared with it"
         return
-    if not any(row.outcome in DRIFT for row in last.rows):
-        yield "  no drift that can be seen"
+    outcomes = {row.outcome for row in last.rows}
+    if outcomes.isdisjoint(DRIFT):
+        yield "  no drift that can be seen" if "same" in outcomes else "  nothing that was asked for can be compared with it"
     for outcome, rows in groupby(last.rows, key=lambda row: row.outcome):
         yield from _of_outcome(outcome, list(rows))
 
