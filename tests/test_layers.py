@@ -36,6 +36,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "learn": JUDGING,
     "fleet": JUDGING,
     "report": JUDGING | {"fleet"},
+    "report": JUDGING | {"ledger"},
     "pipeline": JUDGING | {"report", "workers"},
     "workers": READING,
     "recording": JUDGING | {"pipeline"},

@@ -18,6 +18,9 @@ from tests.lived import at, between, write
 from triage.cli.main import main
 from triage.history.metrics import metrics
 from triage.history.store import Store, open_store
+from triage.ledger.entry import ADDED, Baseline, Entry
+from triage.ledger.journal import append
+from triage.ledger.metrics import metrics as ledger_metrics
 
 PAGE = (Path(__file__).parent.parent / "docs" / "operations.md").read_text(encoding="utf-8")
 CRASH = at("2026-11-13T02:40:00"), at("2026-11-13T03:20:00")
@@ -92,6 +95,7 @@ def test_units_have_what_units_need() -> None:
 def written(tmp_path: Path) -> str:
     """What the run of the cron line writes for Prometheus."""
     log = write(tmp_path / "vllm.log", between("vllm.log", *CRASH), when=CRASH[1])
+    append(tmp_path / "ledger.jsonl", ADDED, "m", Entry(name="m", fault_class="cublas-fault", changes=("A=1",), baseline=Baseline(4, 17 * 86400.0)))
     done = CliRunner().invoke(main, ["classify", log, "--new", "--quiet", "--source", 'gpu "a"\\1', "--store", str(tmp_path / "history.db"),
                                      "--prom", str(tmp_path / "triage.prom")])  # fmt: skip
     assert done.exit_code == 0
@@ -118,7 +122,7 @@ def test_alerts_and_the_table_name_metrics_that_exist(written: str, tmp_path: Pa
     alerts = blocks("yaml")[1]
     told = set(METRIC.findall("\n".join(re.findall(r"expr: (.+)", alerts))))
     with open_store(tmp_path / "history.db", write=False) as store:
-        known = {metric.name for metric in metrics(store.db, NOW)}
+        known = {metric.name for metric in (*metrics(store.db, NOW), *ledger_metrics([], intact=True))}
     assert told <= known
     assert set(re.findall(r"^\| `(triage_[a-z_]+)", PAGE, re.MULTILINE)) == known
     assert {name for name in known if f"\n{name}" in f"\n{written}"} == known

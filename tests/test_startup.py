@@ -32,10 +32,17 @@ def modules_after(*arguments: str) -> set[str]:
     return set(told["modules"])
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["classify", "--help"], ["explain", "--help"]], ids=" ".join)
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["classify", "--help"], ["explain", "--help"], ["ledger", "--help"],
+                                       ["mitigation", "add", "--help"], ["power", "--help"]], ids=" ".join)
 def test_help_loads_nothing_it_does_not_need(arguments: list[str]) -> None:
     assert not modules_after(*arguments) & NOT_FOR_HELP
 
 
 def test_classify_for_a_machine_loads_no_frames_or_models() -> None:
     assert not modules_after("classify", "fixtures/outage-weeks", "--format", "json") & SLOW_TO_LOAD
+
+
+def test_a_cron_run_that_judges_the_ledger_waits_for_no_statistics() -> None:
+    journal = ("--ledger", "fixtures/two-fixes/ledger.jsonl")
+    assert not modules_after("ledger", "fixtures/two-fixes/logs", *journal, "--format", "json") & SLOW_TO_LOAD
+    assert not modules_after("power", "--runs", "12", "--each", "10m", "--rate", "1/d") & SLOW_TO_LOAD

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.planted import HOME, SECRETS, leaked, said
 from triage.knowledge.load import RuleError, load
-from triage.knowledge.schema import Kept, NameRule, Redaction, TakeRule
+from triage.knowledge.redaction import Kept, NameRule, Redaction, TakeRule
 from triage.report.redact import Redactor, redacted, without_secrets
 from triage.report.redact.literals import value_after
 from triage.report.redact.rules import with_files

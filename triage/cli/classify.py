@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from triage.cli.ledger_place import ledger_option
 from triage.cli.options import finish, gathered, input_options, knowledge, read, warn
 from triage.cli.recording import record_options, recorded
 from triage.cli.values import OutputFile, check_names
@@ -34,6 +36,7 @@ BY = ("day", "week", "host", "engine", "boot", "version")
               help="Where the time to death starts.")  # fmt: skip
 @click.option("--fail-on", multiple=True, metavar="CLASS|any", help="Exit with 1 when an incident of this class was found (with --new: is new).")
 @record_options
+@ledger_option
 def classify(paths: tuple[str, ...], form: str, output: str | None, by: str | None, only: tuple[str, ...], explain: bool,
              fail_on: tuple[str, ...], record: bool, new: bool, **given: Any) -> None:  # fmt: skip
     """Say which crashes happened, how often, how long they took to die, and how that is known.
@@ -70,8 +73,10 @@ def classify(paths: tuple[str, ...], form: str, output: str | None, by: str | No
             emit(rendered(findings), output)
 
     options = {name: given.pop(name) for name in ("store", "wait", "source", "prom")}
+    journal = given.pop("journal")
     if record or new or options["prom"]:
-        verdicts, seen = _recorded(paths, known, show, rendered, new=new, only=only, form=form, output=output, options=options, given=given)
+        verdicts, seen = _recorded(paths, known, show, rendered, new=new, only=only, form=form, output=output, options=options,
+                                   journal=journal, given=given)  # fmt: skip
     else:
         findings = seen = read(paths, known=known, **{key: value for key, value in given.items() if key != "quiet"})
         show(findings)
@@ -90,13 +95,14 @@ def _checked(rules: tuple[str, ...], only: tuple[str, ...], fail_on: tuple[str, 
 
 
 def _recorded(paths: tuple[str, ...], known: Knowledge, show: Any, rendered: Any, *, new: bool, only: tuple[str, ...], form: str, output: str | None,
-              options: dict[str, Any], given: dict[str, Any]) -> tuple[Any, Any]:  # fmt: skip
+              options: dict[str, Any], journal: str | None, given: dict[str, Any]) -> tuple[Any, Any]:  # fmt: skip
     """Read, record and show; the verdicts that --fail-on looks at, and what was read."""
     import msgspec
 
+    from triage.cli.refutations import held_against
     from triage.verdict.window import within
 
-    kept: dict[str, Any] = {"verdicts": ()}
+    kept: dict[str, Any] = {"verdicts": (), "refuted": []}
 
     def evidence() -> Any:
         kept["read"] = gathered(paths, known, **given)
@@ -109,13 +115,19 @@ def _recorded(paths: tuple[str, ...], known: Knowledge, show: Any, rendered: Any
         if not new:
             show(within(findings, given["since"], given["until"]))
         elif given["quiet"] and form == "table":
-            _emit_news([(e.verdict, e.told) for e in told if e.verdict.fault or e.told], output)
+            _emit_news([(e.verdict, e.told) for e in told if e.verdict.fault or e.told], output, kept["refuted"])
         elif told or not given["quiet"]:
             bare = _of_run(kept["read"], known.version)
             emit(rendered(msgspec.structs.replace(bare, verdicts=kept["verdicts"])), output)
         return told
 
-    recorded(evidence, known, tell, new=new, since_event=given["since_event"], **options)
+    def held(history: Any) -> Any:
+        kept["refuted"], metrics = held_against(history, journal, options["store"], note=new)
+        if not (given["quiet"] and form == "table"):
+            click.echo("".join(f"triage: {line}\n" for line in kept["refuted"]), err=True, nl=False)
+        return metrics
+
+    recorded(evidence, known, tell, new=new, since_event=given["since_event"], held=held, **options)
     return kept["verdicts"], kept["read"]
 
 
@@ -126,11 +138,11 @@ def _of_run(evidence: Any, rules: str) -> Any:
     return Findings(rules=rules, sources=tuple(r.info for r in evidence.readings), problems=evidence.problems)
 
 
-def _emit_news(told: list[Any], output: str | None) -> None:
-    if told:
+def _emit_news(told: list[Any], output: str | None, refuted: Sequence[str] = ()) -> None:
+    if told or refuted:
         from triage.report.news import news
 
-        emit(news(told, where="triage history show"), output)
+        emit("\n".join(([news(told, where="triage history show")] if told else []) + [*refuted]), output)
 
 
 def _only(findings: Any, classes: tuple[str, ...]) -> Any:

@@ -30,6 +30,14 @@ SECTIONS: dict[str, dict[str, str]] = {
         "probe": "Ask an engine whether it answers; one JSON line.",
         "fleet": "Compare hosts: which of them carry most of a class?",
     },
+    "Mitigations": {
+        "mitigation": "Register a change as a hypothesis; check, claim, withdraw it.",
+        "ledger": "Say where each mitigation stands, and on what evidence.",
+        "drift": "Compare what was asked for with what was booted.",
+        "exposure": "Say what a quiet time tells of a change.",
+        "power": "Say what a test that passes can tell.",
+        "rate": "Say how often each class comes, with exact intervals.",
+    },
     "Knowledge": {
         "rules": "List, show, check and test the rules.",
         "diff": "Say whose verdict changed between two sets of rules.",

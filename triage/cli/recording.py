@@ -13,6 +13,7 @@ import click
 from triage.cli.options import NOTHING_READ, PARTLY_READ
 
 if TYPE_CHECKING:
+    from triage.history.metrics import Metric
     from triage.history.query import Entry
     from triage.history.store import Store
     from triage.model import Findings
@@ -75,10 +76,11 @@ def recorded(
     new: bool,
     prom: str | None = None,
     since_event: str = "onset",
+    held: Callable[[Store], Sequence[Metric]] | None = None,
 ) -> None:
     """Read, record and show under the store's lock; `show` gets what no run has told yet, and with `new` off the findings of this run.
 
-    What `show` gives back counts as told.
+    What `show` gives back counts as told. `held` is asked before that what else the history now says, and for metrics of that.
 
     Exits with 0 and a word where another run keeps the lock, with 3 where the store cannot be used.
     """
@@ -94,12 +96,13 @@ def recorded(
         with one_at_a_time(path, wait), open_store(path) as history:
             gathered = evidence()
             record(history, gathered, known, source=source, since_event=since_event)
+            further = held(history) if held is not None else ()
             news = untold(history.db)
             told = show(news, None if new else judged(gathered, known, since_event=since_event))
             if new:
                 with history.transaction() as db:
                     mark_told(db, told)
-            _write_metrics(history, prom)
+            _write_metrics(history, prom, further)
     except BusyError as error:
         click.echo(f"triage: {error}", err=True)
         raise SystemExit(0) from error
@@ -109,14 +112,14 @@ def recorded(
         raise _given_up(error) from error
 
 
-def _write_metrics(history: Store, prom: str | None) -> None:
+def _write_metrics(history: Store, prom: str | None, further: Sequence[Metric]) -> None:
     if prom is None:
         return
     from triage.history.metrics import metrics
     from triage.report.prometheus import write
 
     try:
-        write(Path(prom), metrics(history.db, time.time()))
+        write(Path(prom), [*metrics(history.db, time.time()), *further])
     except OSError as error:
         click.echo(f"triage: {prom}: metrics not written: {error.strerror or error}", err=True)
         raise SystemExit(PARTLY_READ) from error

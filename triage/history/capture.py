@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
+from triage.history.secrets import is_secret
 from triage.model import Seconds
 
 PREFIXES = (
     "VLLM_", "SGLANG_", "SGL_", "TRTLLM_", "TLLM_", "NCCL_", "TORCH", "PYTORCH_", "CUDA_", "CUBLAS", "NVIDIA_", "TRITON_", "FLASHINFER_",
     "OMP_", "RAY_", "GLOO_", "HF_HUB_OFFLINE", "LD_PRELOAD",
 )  # fmt: skip
-SECRET = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH", re.IGNORECASE)
 LONGEST = 2000
 NEAR: Seconds = 3600.0
 
@@ -55,7 +54,7 @@ def capture(db: sqlite3.Connection, source: int | None, facts: Mapping[str, str]
 
 
 def _kept(pairs: Iterable[Any]) -> dict[str, str]:
-    return {name: value[:LONGEST] for name, value in pairs if name.startswith(PREFIXES) and not SECRET.search(name)}
+    return {name: value[:LONGEST] for name, value in pairs if name.startswith(PREFIXES) and not is_secret(name)}
 
 
 def _masked(words: Iterable[object]) -> list[str]:
@@ -64,7 +63,7 @@ def _masked(words: Iterable[object]) -> list[str]:
     hide = False
     for word in map(str, words):
         name, equals, _ = word.partition("=")
-        secret = bool(SECRET.search(name)) and word.startswith("-")
+        secret = is_secret(name) and word.startswith("-")
         masked.append("***" if hide else f"{name}=***" if secret and equals else word)
         hide = secret and not equals
     return masked

@@ -37,7 +37,7 @@ def in_files(folder: Path, below: Iterable[Path] = ()) -> Iterator[Flaw]:
     for file in found:
         shape = shape_of(file.relative_to(folder))
         if shape is None:
-            what = f"is never read: rules stand in faults/, boot/, {', '.join(SINGLE_FILES)}"
+            what = f"is never read: rules stand in faults/, boot/, flags/, gates/, mechanisms/, {', '.join(SINGLE_FILES)}"
             yield Flaw(check="file", what=what, place=shown(file))
             continue
         try:

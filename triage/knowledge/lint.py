@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from triage.knowledge import adversarial, claims, files, names, samples
+from triage.knowledge.configured import configuration_flaws, configuration_samples
 from triage.knowledge.flaws import Flaw
 from triage.knowledge.load import Knowledge, RuleError, builtin_rules, has_rules, is_whole, load
 from triage.knowledge.places import places, shown
@@ -86,6 +87,7 @@ def _flaws(table: RuleTable, mine: set[str], lines: Sequence[tuple[str, str]]) -
     yield from ((name, flaw) for name, flaw in samples.with_probe_texts(table.knowledge.probes) if name in mine)
     yield from ((name, flaw) for name, flaw in samples.with_common_causes(table.knowledge.common_causes) if name in mine)
     yield from ((name, flaw) for name, flaw in samples.with_redaction(table.knowledge.redaction) if name in mine)
+    yield from ((name, flaw) for name, flaw in configuration_flaws(table.knowledge) if name in mine)
     if broken:
         return
     yield from ((rule.id, flaw) for rule in rules for flaw in rule_flaws(rule, table))
@@ -114,12 +116,14 @@ def _counted(table: RuleTable, mine: set[str], healthy: int, flaws: tuple[Flaw, 
     texts = [text for text in known.probes.texts if f"probe text {text.id}" in mine]
     causes = [cause for cause in known.common_causes.causes if f"common cause {cause.id}" in mine]
     redaction = [rule for rule in known.redaction.rules if f"redaction {rule.id}" in mine]
+    every = (*definitions, *texts, *causes, *redaction)
+    configured, shown, near = configuration_samples(known, mine)
     return Checked(
         version=known.version,
         classes=sum(name in mine for name in known.classes),
-        rules=len(definitions) + len(texts) + len(causes) + len(redaction),
-        samples=sum(len(one.samples) for one in (*definitions, *texts, *causes, *redaction)),
-        near_misses=sum(len(one.near_misses) for one in (*definitions, *texts, *causes, *redaction)),
+        rules=len(every) + configured,
+        samples=sum(len(one.samples) for one in every) + shown,
+        near_misses=sum(len(one.near_misses) for one in every) + near,
         healthy=healthy,
         flaws=flaws,
     )

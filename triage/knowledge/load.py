@@ -14,8 +14,10 @@ import msgspec
 
 from triage.knowledge.cache import cache_folder, read_sealed, write_sealed
 from triage.knowledge.caches import CacheKinds
+from triage.knowledge.configuration import EngineFlags, Gates, Mechanisms
 from triage.knowledge.fragments import FragmentError, with_fragments, written_out
-from triage.knowledge.schema import CommonCauses, Echoes, EngineLines, FaultClass, Forks, Fragment, Probes, Redaction, Troubles, UserText, Xids
+from triage.knowledge.redaction import Redaction
+from triage.knowledge.schema import CommonCauses, Echoes, EngineLines, FaultClass, Forks, Fragment, Probes, Troubles, UserText, Xids
 from triage.knowledge.whole import Knowledge, overlaid
 
 __all__ = ["Knowledge", "RuleError", "builtin_rules", "load"]
@@ -119,7 +121,7 @@ def _fingerprint(files: Iterable[Path]) -> str:
     for file in files:
         stat = os.stat(file)
         digest.update(f"{file}\0{stat.st_size}\0{stat.st_mtime_ns}\n".encode())
-    for code in ("cache.py", "schema.py", "caches.py", "fragments.py", "load.py", "whole.py"):
+    for code in ("cache.py", "schema.py", "configuration.py", "redaction.py", "caches.py", "fragments.py", "load.py", "whole.py"):
         stat = os.stat(Path(__file__).with_name(code))
         digest.update(f"{stat.st_size}\0{stat.st_mtime_ns}\n".encode())
     return digest.hexdigest()[:24]
@@ -136,7 +138,7 @@ def _read_all(files: list[tuple[Path, list[Path]]]) -> Knowledge:
     return msgspec.structs.replace(knowledge, version=digest.hexdigest()[:12])
 
 
-_FOLDERS: dict[str, type[Any]] = {"faults": FaultClass, "boot": EngineLines}
+_FOLDERS: dict[str, type[Any]] = {"faults": FaultClass, "boot": EngineLines, "flags": EngineFlags, "gates": Gates, "mechanisms": Mechanisms}
 _SINGLE_FILES: dict[str, tuple[str, type[Any] | None]] = {
     "forks.toml": ("forks", Forks),
     "xid.toml": ("xids", Xids),
@@ -155,7 +157,7 @@ SINGLE_FILES = ("echoes.toml", *_SINGLE_FILES)
 
 def _read_folder(folder: Path, files: Iterable[Path], known: Mapping[str, str]) -> Knowledge:
     """What one folder says by itself. Raises RuleError where it says two things under one id, or something that is no regex."""
-    parts: dict[str, Any] = {"classes": {}, "engines": {}}
+    parts: dict[str, Any] = {"classes": {}, "engines": {}, "flags": {}, "gates": {}, "mechanisms": {}}
     seen: dict[str, Path] = {}
     for file in files:
         name = file.relative_to(folder)
@@ -185,6 +187,8 @@ def _take(parts: dict[str, Any], name: Path, told: Any) -> None:
         parts["classes"][told.id] = told
     elif isinstance(told, EngineLines):
         parts["engines"][told.engine] = told
+    elif isinstance(told, EngineFlags | Gates | Mechanisms):
+        parts[name.parts[0]][told.engine] = told
     elif isinstance(told, Echoes):
         parts["echoes"] = told.signatures
     else:
@@ -197,6 +201,12 @@ def ids_in(told: Any) -> list[str]:
         return [told.id, *(s.id for s in told.signatures)]
     if isinstance(told, EngineLines):
         return [f"engine {told.engine}", *(line.id for line in told.lines)]
+    if isinstance(told, EngineFlags):
+        return [f"flags of {told.engine}"]
+    if isinstance(told, Gates):
+        return [f"gate {gate.id}" for gate in told.gates]
+    if isinstance(told, Mechanisms):
+        return [f"mechanism {mechanism.id}" for mechanism in told.mechanisms]
     if isinstance(told, Troubles):
         return [line.id for line in told.lines]
     if isinstance(told, CommonCauses):

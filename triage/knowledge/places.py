@@ -7,19 +7,24 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from triage.knowledge.configuration import EngineFlags, Gates, Mechanisms
 from triage.knowledge.load import shape_of, toml_files
-from triage.knowledge.schema import CommonCauses, EngineLines, FaultClass, Forks, Probes, Redaction, Xids
+from triage.knowledge.redaction import Redaction
+from triage.knowledge.schema import CommonCauses, EngineLines, FaultClass, Forks, Probes, Xids
 
 _NAMED = re.compile(r"""^\s*(?P<key>id|class|engine|number)\s*=\s*(?:"(?P<double>[^"]+)"|'(?P<single>[^']+)'|(?P<number>\d+))""")
 # Which keys name something in a file of each shape, and with which word before the name.
 _PREFIXES: dict[type[Any], dict[str, str]] = {
     FaultClass: {"class": "", "id": ""},
     EngineLines: {"engine": "engine ", "id": ""},
+    EngineFlags: {"engine": "flags of "},
     Xids: {"number": "Xid "},
     Forks: {"id": "fork "},
     Probes: {"id": "probe text "},
     CommonCauses: {"id": "common cause "},
     Redaction: {"id": "redaction "},
+    Gates: {"id": "gate "},
+    Mechanisms: {"id": "mechanism "},
 }
 _HEADER = re.compile(r"^\s*\[\[(?P<table>[\w.]+)\]\]")
 

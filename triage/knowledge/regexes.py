@@ -8,7 +8,8 @@ from typing import Any
 import regex
 
 from triage.knowledge.caches import CacheKinds
-from triage.knowledge.schema import CommonCauses, Probes, Redaction, Signature, UserText
+from triage.knowledge.redaction import Redaction
+from triage.knowledge.schema import CommonCauses, Probes, Signature, UserText
 
 
 def bad_regexes(told: Any) -> Iterator[tuple[str, str]]:

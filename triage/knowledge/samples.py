@@ -8,8 +8,9 @@ import regex
 
 from triage.knowledge.flaws import Flaw, quoted
 from triage.knowledge.load import RuleError
+from triage.knowledge.redaction import Redaction
 from triage.knowledge.scanner import Scanner
-from triage.knowledge.schema import CommonCauses, Probes, ProbeText, Redaction
+from triage.knowledge.schema import CommonCauses, Probes, ProbeText
 from triage.knowledge.table import SECONDS_PER_LINE, Rule, RuleTable
 
 ENVELOPE = "2026-11-01T09:43:00.123456789Z stderr F {}\n"

@@ -8,7 +8,9 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from triage.knowledge.caches import CacheKinds
-from triage.knowledge.schema import CommonCauses, EngineLines, FaultClass, Forks, Kept, Probes, Redaction, Signature, Troubles, UserText, Xids
+from triage.knowledge.configuration import EngineFlags, Gates, Mechanisms
+from triage.knowledge.redaction import Kept, Redaction
+from triage.knowledge.schema import CommonCauses, EngineLines, FaultClass, Forks, Probes, Signature, Troubles, UserText, Xids
 
 
 class Knowledge(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,6 +28,9 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True):
     common_causes: CommonCauses = CommonCauses()
     redaction: Redaction = Redaction()
     caches: CacheKinds = CacheKinds()
+    flags: dict[str, EngineFlags] = {}
+    gates: dict[str, Gates] = {}
+    mechanisms: dict[str, Mechanisms] = {}
 
     def class_of(self, signature: str) -> FaultClass | None:
         """The class whose file holds the signature with this id, if any."""
@@ -61,6 +66,9 @@ def overlaid(old: Knowledge, new: Knowledge) -> Knowledge:
         common_causes=CommonCauses(_merged(old.common_causes.causes, new.common_causes.causes)),
         redaction=with_more(old.redaction, new.redaction),
         caches=CacheKinds(_merged(old.caches.kinds, new.caches.kinds)),
+        flags=_flags(old, new),
+        gates=_gates(old, new),
+        mechanisms=_mechanisms(old, new),
     )
 
 
@@ -94,6 +102,28 @@ def _engines(old: Knowledge, new: Knowledge, moved: Collection[str]) -> dict[str
         lines = _merged(before.lines, after.lines, moved)
         merged[name] = EngineLines(engine=name, defaults={**before.defaults, **after.defaults}, lines=lines)
     return merged
+
+
+def _flags(old: Knowledge, new: Knowledge) -> dict[str, EngineFlags]:
+    merged = {**old.flags, **new.flags}
+    for name in old.flags.keys() & new.flags.keys():
+        fresh = {flag.name: flag for flag in (*old.flags[name].flags, *new.flags[name].flags)}
+        merged[name] = msgspec.structs.replace(new.flags[name], flags=tuple(fresh.values()))
+    return merged
+
+
+def _gates(old: Knowledge, new: Knowledge) -> dict[str, Gates]:
+    none = Gates(engine="")
+    names = {**old.gates, **new.gates}
+    before, after = ({name: known.get(name, none).gates for name in names} for known in (old.gates, new.gates))
+    return {name: Gates(engine=name, gates=_merged(before[name], after[name])) for name in names}
+
+
+def _mechanisms(old: Knowledge, new: Knowledge) -> dict[str, Mechanisms]:
+    none = Mechanisms(engine="")
+    names = {**old.mechanisms, **new.mechanisms}
+    before, after = ({name: known.get(name, none).mechanisms for name in names} for known in (old.mechanisms, new.mechanisms))
+    return {name: Mechanisms(engine=name, mechanisms=_merged(before[name], after[name])) for name in names}
 
 
 def _merged(old: Iterable[N], new: Iterable[N], moved: Collection[str] = ()) -> tuple[N, ...]:

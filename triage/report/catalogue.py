@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from triage.knowledge.configuration import Gate, Mechanism
 from triage.knowledge.load import Knowledge
 from triage.knowledge.schema import CommonCause, Line, ProbeText, Signature, When, Xid
 
@@ -27,6 +28,8 @@ KIND_WORDS = {
     "recorder": "tells whether the flight recorder is armed, or where it wrote",
     "step": "tells which step of the engine failed, and what was scheduled in it",
     "hint": "names no class: it may join incidents of several classes by one cause, as a hint",
+    "gate": "names no class; it tells on which side of a branch a traceback or a step was",
+    "mechanism": "names no class; it tells whether a way to fail is possible on what an engine booted with",
     "trouble": "looks like trouble; it is shown where nothing says why something died, and is never a root",
 }
 SYMBOL_WORDS = {
@@ -59,7 +62,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def entries(knowledge: Knowledge) -> Iterator[Entry]:
-    """All rules, class by class, then those of no class: echoes, lines of engines' lives, trouble, common causes, probe texts, Xids."""
+    """All rules, class by class, then those of no class: lines, causes, probe texts, Xids, gates, mechanisms."""
     for fault in knowledge.classes.values():
         yield from (_signature(s, fault.id) for s in fault.signatures)
     yield from (_signature(s, "echoes") for s in knowledge.echoes)
@@ -69,6 +72,10 @@ def entries(knowledge: Knowledge) -> Iterator[Entry]:
     yield from (_common_cause(cause) for cause in knowledge.common_causes.causes)
     yield from (_probe_text(text) for text in knowledge.probes.texts)
     yield from (_xid(xid) for xid in knowledge.xids.xids)
+    for gates in knowledge.gates.values():
+        yield from (_gate(gate) for gate in gates.gates)
+    for mechanisms in knowledge.mechanisms.values():
+        yield from (_mechanism(one) for one in mechanisms.mechanisms)
 
 
 def when_words(when: When) -> str:
@@ -150,3 +157,32 @@ def _probe_text(text: ProbeText) -> Entry:
 def _xid(xid: Xid) -> Entry:
     named = f"Xid {xid.number}"
     return Entry(id=named, group=xid.fault_class or "xid", kind=xid.role, summary=xid.name, meaning=xid.meaning, sources=("kernel", "engine"))
+
+
+def _gate(gate: Gate) -> Entry:
+    return Entry(
+        id=f"gate {gate.id}",
+        group="gates",
+        kind="gate",
+        summary=gate.title,
+        meaning=". ".join(part for part in (f"0 means: {gate.zero}" if gate.zero else "", gate.note) if part),
+        sources=("engine",),
+        pattern=gate.enable,
+        samples=tuple(" > ".join(sample.frames) for sample in gate.samples if sample.side),
+        near_misses=tuple(" > ".join(sample.frames) for sample in gate.samples if not sample.side),
+    )
+
+
+def _mechanism(one: Mechanism) -> Entry:
+    told = [(", ".join(f"{name} {value}" for name, value in sample.booted.items()) or "nothing", sample.answer) for sample in one.samples]
+    return Entry(
+        id=f"mechanism {one.id}",
+        group="mechanisms",
+        kind="mechanism",
+        summary=one.title,
+        meaning=f"Where it is so: {one.possible}; where it is not: {one.impossible}",
+        sources=("engine",),
+        pattern=one.needs,
+        samples=tuple(booted for booted, answer in told if answer == "holds"),
+        near_misses=tuple(booted for booted, answer in told if answer != "holds"),
+    )

@@ -13,7 +13,7 @@ from typing import Any
 import regex
 
 from triage.knowledge.load import load
-from triage.knowledge.schema import NameRule, Redaction, TakeRule
+from triage.knowledge.redaction import NameRule, Redaction, TakeRule
 from triage.report.redact.literals import closing_of, value_after
 from triage.report.redact.names import Names, is_telling
 

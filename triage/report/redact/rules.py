@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from triage.knowledge.load import RuleError, read_rule_file
+from triage.knowledge.redaction import Redaction
 from triage.knowledge.regexes import bad_regexes
-from triage.knowledge.schema import Redaction
 from triage.knowledge.whole import with_more
 
 
