@@ -59,7 +59,7 @@ class Tree(HTMLParser):
 
 @pytest.fixture(scope="module")
 def outage_weeks() -> Tree:
-    return Tree(page(weeks()))
+    return Tree(page(weeks(), mitigations=(), trials=()))
 
 
 def test_it_shows_each_incident_once_and_says_the_counts_first(outage_weeks: Tree) -> None:
@@ -84,6 +84,12 @@ def test_sections_are_there_and_a_plot_has_words_and_figures(outage_weeks: Tree)
     assert {anchor for anchor, _ in SECTIONS} <= set(outage_weeks.values("id"))
     assert outage_weeks.shape.count("figure") == 4
     assert outage_weeks.shape.count("figcaption") == 4
+
+
+def test_of_what_nobody_looked_for_nothing_is_said() -> None:
+    ids = set(Tree(page(findings(verdict(1)))).values("id"))
+    assert not ids & {"ledger", "trials"}
+    assert {"ledger", "trials"} <= set(Tree(page(findings(verdict(1)), mitigations=(), trials=())).values("id"))
 
 
 def test_nothing_is_asked_of_anybody(outage_weeks: Tree) -> None:

@@ -29,13 +29,16 @@ def gather(
     known: Knowledge,
     say: Say,
     *,
-    mitigations: Sequence[Mitigation] = (),
-    trials: Sequence[Trial] = (),
+    mitigations: Sequence[Mitigation] | None = None,
+    trials: Sequence[Trial] | None = None,
     title: str = "",
     heading: str = "",
     now: Seconds | None = None,
 ) -> Postmortem:
-    """The postmortem of findings. `heading` stands in place of what was read; `now` is when it is made, in seconds since the epoch."""
+    """The postmortem of findings. `heading` stands in place of what was read; `now` is when it is made, in seconds since the epoch.
+
+    `mitigations` and `trials` are None where nobody looked for any: then nothing is said of them.
+    """
     say.meet(findings)
     start, end = _window(findings)
     counted = rows(findings)
@@ -48,11 +51,12 @@ def gather(
         title=say(title, 120), sentence=_sentence(counted), window=f"{words.minutes(start, end)} UTC" if end > start else "no dates",
         made=words.minute(time.time() if now is None else now), rules=findings.rules, start=start, end=end,
         figures=tuple(_figures(findings, up, end - start)), lanes=tuple(_lane(row, lane_of, cards, findings, known) for row in counted),
-        cards=tuple(cards), timeline=tuple(_timeline(cards, found_epochs, mitigations, say)), epochs=tuple(found_epochs),
+        cards=tuple(cards), timeline=tuple(_timeline(cards, found_epochs, mitigations or (), say)), epochs=tuple(found_epochs),
         gaps=tuple(Stretch(g.start, g.end, say(g.source, 80)) for g in findings.coverage.gaps), lives=tuple(up),
         exposure=ENGINE_HOURS if findings.boots else COVERED,
         limits=tuple(_limits(findings, cards, full, say)), definitions=(_read(findings, heading, say), *_definitions(findings)),
-        mitigations=tuple(_mitigation(entry, say) for entry in mitigations), trials=tuple(_trial(trial, say) for trial in trials),
+        mitigations=None if mitigations is None else tuple(_mitigation(entry, say) for entry in mitigations),
+        trials=None if trials is None else tuple(_trial(trial, say) for trial in trials),
         hints=tuple(say.about(words.in_common(hint)) for hint in findings.hints),
         redacted=tuple((kind, f"{count:,}") for kind, count in sorted(say.redactor.counts.items())),
     )  # fmt: skip

@@ -33,16 +33,22 @@ _CODE = re.compile(r"`([^`]+)`")
 
 
 def as_html(
-    of: Postmortem, say: Say, *, mitigations: Sequence[Mitigation] = (), trials: Sequence[Trial] = (), redacting: bool = True, version: str = ""
+    of: Postmortem,
+    say: Say,
+    *,
+    mitigations: Sequence[Mitigation] | None = None,
+    trials: Sequence[Trial] | None = None,
+    redacting: bool = True,
+    version: str = "",
 ) -> str:
     """The page. Raises ModuleNotFoundError without jinja2 (the extra `pages`)."""
     from markupsafe import Markup
 
     style, script = Markup(variables() + _read("page.css")), Markup(_read("page.js"))
-    plots = plots_of(of, mitigations, say)
-    ladders = [plot for number, trial in enumerate(trials, 1) if (plot := ladder(trial, number, say))]
-    there = {name for name, plot in plots.items() if plot is not None}
-    sections = [(anchor, name) for anchor, name in SECTIONS if anchor in there or anchor not in plots]
+    plots = plots_of(of, mitigations or (), say)
+    ladders = [plot for number, trial in enumerate(trials or (), 1) if (plot := ladder(trial, number, say))]
+    shown = {**plots, "ledger": of.mitigations, "trials": of.trials}
+    sections = [(anchor, name) for anchor, name in SECTIONS if shown.get(anchor, "always") is not None]
     return str(
         _template().render(
             of=of, **plots, ladders=ladders, sections=sections, blanks=BLANKS, few=len(of.cards) <= FEW, redacting=redacting, version=version,

@@ -21,10 +21,12 @@ _LINKED = re.compile(r"(\S*(?:://|@|\bwww\.|#\d|\bGH-\d)\S*)", re.IGNORECASE)
 _LEADING = re.compile(r"^(\s*)([-+=|]|\d+[.)](?=\s))")
 
 
-def as_markdown(of: Postmortem, say: Say, *, mitigations: Sequence[Mitigation] = (), trials: Sequence[Trial] = (), redacting: bool = True) -> str:
+def as_markdown(
+    of: Postmortem, say: Say, *, mitigations: Sequence[Mitigation] | None = None, trials: Sequence[Trial] | None = None, redacting: bool = True
+) -> str:
     """The whole postmortem. Tables are GitHub's; lines of logs stand in fences that nothing in them can end."""
-    drawn = plots_of(of, mitigations, say)
-    ladders = [plot for number, trial in enumerate(trials, 1) if (plot := ladder(trial, number, say))]
+    drawn = plots_of(of, mitigations or (), say)
+    ladders = [plot for number, trial in enumerate(trials or (), 1) if (plot := ladder(trial, number, say))]
     parts = [
         *_head(of), *_classes(of), *_plots([p for p in drawn.values() if p is not None]), *_timeline(of), *_blank("Trigger"), *_each_class(of),
         *_records("Mitigations", of.mitigations, "No mitigation is on record for this time."),
@@ -125,7 +127,9 @@ def _next(lane: Lane) -> Iterator[str]:
         yield from (f"{number}. {prose(line)}" for number, line in enumerate(lane.next, 1))
 
 
-def _records(title: str, records: Sequence[Pairs], nothing: str) -> Iterator[str]:
+def _records(title: str, records: Sequence[Pairs] | None, nothing: str) -> Iterator[str]:
+    if records is None:
+        return
     yield from ("", f"## {title}", "")
     if not records:
         yield nothing

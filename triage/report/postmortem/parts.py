@@ -122,7 +122,7 @@ class Postmortem(msgspec.Struct, frozen=True, kw_only=True):
     exposure: str  # what is counted on: engine-hours, or hours covered where no boot was seen
     limits: tuple[str, ...]
     definitions: tuple[str, ...]
-    mitigations: tuple[Pairs, ...] = ()
-    trials: tuple[Pairs, ...] = ()
+    mitigations: tuple[Pairs, ...] | None = None  # None: nobody looked whether there are any
+    trials: tuple[Pairs, ...] | None = None
     hints: tuple[str, ...] = ()
     redacted: Pairs = ()
