@@ -33,6 +33,11 @@ def test_the_healthy_lines_are_shipped_for_who_checks_rules_of_ones_own(installe
     assert (installed / "triage" / "_rules" / "healthy.txt").read_bytes() == (ROOT / "rules" / "healthy.txt").read_bytes()
 
 
+def test_the_parts_of_the_page_are_shipped(installed: Path) -> None:
+    page = installed / "triage" / "report" / "postmortem" / "page"
+    assert {path.name for path in page.iterdir()} == {"page.html", "page.css", "page.js"}
+
+
 def test_nothing_but_the_package_is_shipped(installed: Path) -> None:
     assert {path.name for path in installed.iterdir() if path.suffix != ".dist-info"} == {"triage"}
     assert (installed / "triage" / "py.typed").is_file()

@@ -107,11 +107,10 @@ def _captured(store: str | None, facts: dict[str, str], started: float | None) -
 
 def _rendered(findings: Any, form: str) -> str:
     if form == "json":
-        import orjson
-
         from triage.report.document import boot
+        from triage.report.inert import as_json
 
-        return orjson.dumps([boot(b) for b in findings.boots], option=orjson.OPT_INDENT_2).decode()
+        return as_json([boot(b) for b in findings.boots])
     from triage.report.lists import boots_table
 
     return boots_table(findings, style="github" if form == "markdown" else "simple")

@@ -16,11 +16,14 @@ from triage.cli.writing import emit, refuse_input
 if TYPE_CHECKING:
     from triage.knowledge.load import Knowledge
 
-FORMATS = ("table", "markdown", "csv", "json", "jsonl")
+FORMATS = ("table", "markdown", "csv", "json", "jsonl", "sarif", "junit")
+FOR_CI = ("sarif", "junit")
 ELSEWHERE = {
     "json": "json has forks, root, consequences and what is missing anyway",
     "jsonl": "jsonl has forks, root, consequences and what is missing anyway",
     "csv": "csv has one row an incident",
+    "sarif": "sarif has the root line and what followed of each incident",
+    "junit": "junit names the root line of each incident",
 }
 BY = ("day", "week", "host", "engine", "boot", "version")
 
@@ -58,12 +61,14 @@ def classify(paths: tuple[str, ...], form: str, output: str | None, by: str | No
     """
     if explain and form not in ("table", "markdown"):
         raise click.UsageError(f"--explain is text, {form} is for programs: leave one out ({ELSEWHERE[form]})")
+    if by and form in FOR_CI:
+        raise click.UsageError(f"--by counts, {form} tells incidents: leave one out")
     known = _checked(given["rules"], only, fail_on)
     refuse_input(output, paths)
 
     def rendered(findings: Any) -> str:
         refuse_input(output, (file for source in findings.sources for file in source.files))
-        return _rendered(findings, form, by or "", known if explain else None)
+        return _for_ci(findings, form, known) if form in FOR_CI else _rendered(findings, form, by or "", known if explain else None)
 
     def show(findings: Any) -> None:
         findings = _only(findings, only)
@@ -170,6 +175,15 @@ def _rendered(findings: Any, form: str, by: str, explained: Knowledge | None) ->
         return document.counts_as_csv(findings, by) if by else document.as_csv(findings)
     text = table.text_table(findings, by, style="github" if form == "markdown" else "simple")
     return text if explained is None else text + _explanations(findings, explained)
+
+
+def _for_ci(findings: Any, form: str, known: Knowledge) -> str:
+    """What goes to a CI system leaves the machine: it is redacted. `triage report` can leave that out."""
+    from triage import __version__
+    from triage.report import ci
+    from triage.report.numbers import numbered
+
+    return ci.written(numbered(findings), form, known, version=__version__)
 
 
 def _explanations(findings: Any, known: Knowledge) -> str:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
+from typing import TYPE_CHECKING
+
 import click
 
 from triage.cli.recording import opened, store_option
 from triage.cli.values import Moment
 from triage.cli.writing import emit
+
+if TYPE_CHECKING:
+    from triage.model import Findings
 
 
 @click.command()
@@ -40,3 +47,18 @@ def counts(since: float | None, until: float | None, by: str | None, form: str, 
     else:
         style = "github" if form == "markdown" else "simple"
         emit(table.text_table(found, by or "", style=style, heading=heading(found), more="triage history show ID"), None)
+        if form == "table" and (drawn := _drawn(found)):
+            emit(f"\n{drawn}", None)
+
+
+def _drawn(found: Findings) -> str:
+    """The raster, on a terminal that is wide enough and can show it."""
+    from triage.report.fitting import columns
+    from triage.report.sparks import BARS, WIDE, sparks
+
+    if not sys.stdout.isatty() or columns() < WIDE:
+        return ""
+    with contextlib.suppress(UnicodeEncodeError, LookupError):
+        BARS.encode(sys.stdout.encoding)
+        return sparks(found, columns())
+    return ""

@@ -81,10 +81,9 @@ def _text(hangs: tuple[RankDumps, ...], form: str, count: int | None, frames: bo
 
 def _json(hangs: tuple[RankDumps, ...], count: int | None, frames: bool) -> str:
     """One hang is the document itself; of several, each is an element of `dumps`."""
-    import orjson
-
     from triage.report import dump as report
     from triage.report import dump_details as details
+    from triage.report.inert import as_json
     from triage.verdict.dumps import analyse
 
     documents: list[dict[str, Any]] = []
@@ -96,4 +95,4 @@ def _json(hangs: tuple[RankDumps, ...], count: int | None, frames: bool) -> str:
         if frames:
             documents[-1]["frames"] = details.stacks(found)
     top = {"schema": report.SCHEMA} | (documents[0] if len(documents) == 1 else {"dumps": documents})
-    return orjson.dumps(top, option=orjson.OPT_INDENT_2).decode()
+    return as_json(top)

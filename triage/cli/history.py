@@ -93,6 +93,7 @@ def counts_(ctx: click.Context, **given: Any) -> None:
 def sql(statement: str, form: str, store: str | None) -> None:
     """Ask the store in SQL; nothing can be changed that way. docs/history.md explains the tables."""
     from triage.history.export import SqlError, as_csv, as_jsonl, ask
+    from triage.report.inert import escaped
     from triage.report.words import clean
 
     with opened(store) as kept:
@@ -105,7 +106,7 @@ def sql(statement: str, form: str, store: str | None) -> None:
 
         emit(tabulate([[clean(str(v), 120) if v is not None else "-" for v in row] for row in rows[1]], rows[0], disable_numparse=True), None)
     else:
-        emit(as_csv(rows) if form == "csv" else "\n".join(as_jsonl(rows)), None)
+        emit(as_csv(rows) if form == "csv" else escaped("\n".join(as_jsonl(rows))), None)
 
 
 @history.command()
@@ -128,6 +129,7 @@ def export(form: str, name: str, output: str | None, folder: str | None, host: s
         _export_fleet(folder, host, store)
         return
     from triage.history.export import as_csv, as_jsonl, as_parquet, table, types
+    from triage.report.inert import escaped
     from triage.report.writing import write_whole
 
     if form == "parquet" and not output:
@@ -135,7 +137,7 @@ def export(form: str, name: str, output: str | None, folder: str | None, host: s
     with opened(store) as kept:
         rows, declared = table(kept.db, name), types(kept.db, name)
     if form != "parquet":
-        emit(as_csv(rows) if form == "csv" else "\n".join(as_jsonl(rows)), output)
+        emit(as_csv(rows) if form == "csv" else escaped("\n".join(as_jsonl(rows))), output)
         return
     try:
         write_whole(output or "", as_parquet(rows, declared))

@@ -14,6 +14,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Every day": {
         "classify": "Say which crashes happened, how often, and how that is known.",
         "explain": "Show why an incident got its class.",
+        "report": "Write the postmortem: a page, Markdown, or a file for CI.",
     },
     "Evidence": {
         "boots": "List every boot: start, ready, end and how it ended.",

@@ -24,11 +24,11 @@ WARNINGS_SHOWN = 20
 rules_option = click.option("--rules", multiple=True, type=click.Path(file_okay=False), help="A folder of rules to add; may override.")
 
 
-def input_options(command: F) -> F:
+def input_options(command: F, *, required: bool = True) -> F:
     """PATH… and how they are to be read."""
     for decorate in reversed(
         (
-            click.argument("paths", nargs=-1, required=True, metavar="PATH..."),
+            click.argument("paths", nargs=-1, required=required, metavar="PATH..." if required else "[PATH...]"),
             rules_option,
             click.option("--kind", type=click.Choice(KINDS), help="What the input is, where sniffing is wrong."),
             click.option("--tz", type=Zone(), default="UTC", show_default=True, help="Zone of stamps that name none: Europe/Berlin, +02:00."),

@@ -27,11 +27,10 @@ def outages(paths: tuple[str, ...], form: str, **given: Any) -> None:
 
 def _rendered(findings: Any, form: str) -> str:
     if form == "json":
-        import orjson
-
         from triage.report.document import outage
+        from triage.report.inert import as_json
 
-        return orjson.dumps([outage(o) for o in findings.outages], option=orjson.OPT_INDENT_2).decode()
+        return as_json([outage(o) for o in findings.outages])
     from triage.report.lists import outages_table
 
     return outages_table(findings, style="github" if form == "markdown" else "simple")

@@ -146,16 +146,15 @@ def test_rules(paths: tuple[str, ...], rules: tuple[str, ...], everything: bool,
       triage rules test vllm.log --rules my-rules/
       docker logs -t vllm 2>&1 | triage rules test -
     """
-    import orjson
-
     from triage.knowledge.table import RuleTable
+    from triage.report.inert import as_json
     from triage.report.matching import matching_document, matching_text
     from triage.report.rules import fitted_text
 
     table = RuleTable(knowledge(rules))
     found = _matchings(paths, table, everything, given)
     if form == "json":
-        emit(orjson.dumps(matching_document(found, table.knowledge.version), option=orjson.OPT_INDENT_2).decode(), None)
+        emit(as_json(matching_document(found, table.knowledge.version)), None)
     else:
         _show(matching_text(found, table, everything=everything), fitted_text)
     if any(problem.lost for one in found for problem in one.problems):

@@ -51,9 +51,9 @@ def unknown(paths: tuple[str, ...], draft: str | None, likeness: Likeness, form:
             click.echo(f"triage: {draft}: {error.strerror or error}: give --draft a folder that can be written to", err=True)
             raise SystemExit(NOTHING_READ) from error
     if form == "json":
-        import orjson
+        from triage.report.inert import as_json
 
-        emit(orjson.dumps(report.document(findings, found, drafts), option=orjson.OPT_INDENT_2).decode(), None)
+        emit(as_json(report.document(findings, found, drafts)), None)
     else:
         emit(report.text(findings, found, drafts, markdown=form == "markdown"), None)
     finish(findings)

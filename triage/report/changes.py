@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import orjson
-
 from triage.model import Verdict
 from triage.report import words
 from triage.report.document import incident
+from triage.report.inert import as_json
 from triage.verdict.changes import Change, changed
 
 SCHEMA = "triage/diff/1"
@@ -61,4 +60,4 @@ def diff_json(changes: Sequence[Change], versions: tuple[str, str]) -> str:
             for change in changed(changes)
         ],
     }
-    return orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()
+    return as_json(document)

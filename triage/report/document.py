@@ -6,12 +6,11 @@ import csv
 import io
 from typing import Any
 
-import orjson
-
 from triage.model import Boot, Event, Facts, Findings, Hint, Incident, Instant, Outage, Place, Verdict
-from triage.report import words
+from triage.report import inert, words
 from triage.report.counts import Row, rows, seen_at
 from triage.report.dump_evidence import of_dumps
+from triage.report.inert import cell
 
 SCHEMA = "triage/1"
 CSV_COLUMNS = (
@@ -24,12 +23,12 @@ COUNT_COLUMNS = (
 
 
 def as_json(findings: Findings, by: str = "") -> str:
-    return orjson.dumps(document(findings, by), option=orjson.OPT_INDENT_2).decode()
+    return inert.as_json(document(findings, by))
 
 
 def as_jsonl(findings: Findings) -> str:
     """One JSON object a line for each incident."""
-    return "\n".join(orjson.dumps(incident(v)).decode() for v in findings.verdicts)
+    return "\n".join(inert.as_json(incident(v), indent=False) for v in findings.verdicts)
 
 
 def as_csv(findings: Findings) -> str:
@@ -43,7 +42,7 @@ def as_csv(findings: Findings) -> str:
 
 def counts_as_jsonl(findings: Findings, by: str) -> str:
     """One JSON object a line for each group and class."""
-    return "\n".join(orjson.dumps(_count(row)).decode() for row in rows(findings, by))
+    return "\n".join(inert.as_json(_count(row), indent=False) for row in rows(findings, by))
 
 
 def counts_as_csv(findings: Findings, by: str) -> str:
@@ -215,7 +214,7 @@ def place(value: Place) -> dict[str, Any]:
 
 def _count_row(row: Row) -> tuple[Any, ...]:
     seen = [words.iso(at.earliest) if at else "" for at in (row.first_seen, row.last_seen)]
-    return (_cell(row.group), row.fault_class, row.family, row.fault, row.count, row.median, row.low, row.high, row.dump, row.first_probe, *seen)
+    return (cell(row.group), row.fault_class, row.family, row.fault, row.count, row.median, row.low, row.high, row.dump, row.first_probe, *seen)
 
 
 def _csv_row(verdict: Verdict) -> tuple[Any, ...]:
@@ -223,13 +222,7 @@ def _csv_row(verdict: Verdict) -> tuple[Any, ...]:
     span, seen = of.time_to_death, of.outage
     times = [words.iso(t.earliest) if t else "" for t in (seen_at(verdict), of.dead, of.recovered)]
     return (
-        of.id, verdict.fault_class, verdict.family, of.phase, verdict.fault, of.engine, of.host, *times,
+        of.id, verdict.fault_class, verdict.family, of.phase, verdict.fault, cell(of.engine), cell(of.host), *times,
         span.low if span else "", span.high if span else "", of.dump_state, seen.first if seen else "", seen.failed if seen else "",
-        root.place.file if root else "", root.place.line if root else "", _cell(root.text) if root else "", verdict.confidence,
+        cell(root.place.file) if root else "", root.place.line if root else "", cell(root.text) if root else "", verdict.confidence,
     )  # fmt: skip
-
-
-def _cell(text: str) -> str:
-    """Log text in a cell: no control characters, and nothing that a spreadsheet would take for a formula."""
-    shown = words.clean(text)
-    return "'" + shown if shown[:1] in "=+-@" else shown

@@ -17,7 +17,7 @@ from triage.verdict.whynot import why_not
 LINE_WIDTH = 160
 CONSEQUENCES_SHOWN = 8
 FRAMES_SHOWN = 6
-_INSTALLED = re.compile(r"^\S*/(?:site|dist)-packages/")
+INSTALLED = re.compile(r"^\S*/(?:site|dist)-packages/")
 
 
 def explain(verdict: Verdict, knowledge: Knowledge, *, joined: Iterable[Hint] = ()) -> str:
@@ -54,7 +54,7 @@ def _lines(verdict: Verdict, knowledge: Knowledge, common: tuple[Hint, ...], wid
     yield ""
     yield "forks"
     for answer in verdict.forks:
-        yield f"  {answer.fork:14} {answer.answer:8} {answer.because}"
+        yield f"  {answer.fork:14} {answer.answer:8} {words.clean(answer.because)}"
     yield from _evidence(verdict, width)
     yield from _suspects(verdict)
     yield from _listed("log and dumps", witnesses(verdict))
@@ -68,8 +68,8 @@ def _times(verdict: Verdict) -> Iterator[str]:
     of = verdict.incident
     where = ", ".join(p for p in (of.engine, of.host, of.stream and f"stream {of.stream}", of.boot and f"boot {of.boot.id}") if p)
     yield f"  where      {words.clean(where) or 'not known'}"
-    yield f"  onset      {words.full(of.onset)}" + (f" ({of.onset_from})" if of.onset_from else "")
-    yield f"  dead       {words.full(of.dead)}" + (f" ({of.dead_from})" if of.dead_from else "")
+    yield f"  onset      {words.full(of.onset)}" + (f" ({words.clean(of.onset_from)})" if of.onset_from else "")
+    yield f"  dead       {words.full(of.dead)}" + (f" ({words.clean(of.dead_from)})" if of.dead_from else "")
     yield f"  recovered  {words.full(of.recovered)}"
     if of.time_to_death:
         timeout = f"; timeout in force {words.length(of.timeout)}" if of.timeout and verdict.family == "hang" else ""
@@ -109,7 +109,7 @@ def _evidence(verdict: Verdict, width: int) -> Iterator[str]:
         if len(verdict.consequences) > CONSEQUENCES_SHOWN:
             yield f"  ... and {len(verdict.consequences) - CONSEQUENCES_SHOWN} more kinds of line"
     if verdict.runner_up:
-        yield f"runner-up: {verdict.runner_up}, lost because {verdict.runner_up_lost}"
+        yield f"runner-up: {verdict.runner_up}, lost because {words.clean(verdict.runner_up_lost)}"
 
 
 def _cited(event: Event, width: int) -> Iterator[str]:
@@ -121,7 +121,7 @@ def _cited(event: Event, width: int) -> Iterator[str]:
 def _frame(title: str, frame: str) -> str:
     """A frame behind its title; where it is too long without the folder that packages are installed in."""
     shown = words.clean(frame)
-    return title + (shown if len(title) + len(shown) <= columns() else _INSTALLED.sub("…/", shown))
+    return title + (shown if len(title) + len(shown) <= columns() else INSTALLED.sub("…/", shown))
 
 
 def _suspects(verdict: Verdict) -> Iterator[str]:

@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import orjson
-
 from triage.knowledge.lint import Checked
 from triage.report.catalogue import Entry
 from triage.report.fitting import columns, fitted_table, wrapped
+from triage.report.inert import as_json
 from triage.report.words import clean, number
 
 HEADINGS = ("rule", "class or file", "kind", "looked for in", "what it recognises")
@@ -82,4 +81,4 @@ def _kind(entry: Entry) -> str:
 
 
 def _json(document: dict[str, Any]) -> str:
-    return orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()
+    return as_json(document)

@@ -52,16 +52,17 @@ def headline(findings: Findings) -> str:
 
 def _table(listed: list[Row], by: str, style: str) -> str:
     headings = ((by,) if by else ()) + HEADINGS
-    cells = [((row.group,) if by else ()) + _cells(row) for row in listed]
+    cells = [((words.clean(row.group),) if by else ()) + _cells(row) for row in listed]
     give = [(by if heading == "group" else heading, least) for heading, least in GIVE]
     return fitted_table(headings, cells, style, give, right=("n",))
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    return (row.fault_class, row.family if row.fault else "no fault", str(row.count), _death(row), row.dump, row.first_probe, _seen(row))
+    return (row.fault_class, row.family if row.fault else "no fault", str(row.count), death_words(row), row.dump, row.first_probe, seen_words(row))
 
 
-def _death(row: Row) -> str:
+def death_words(row: Row) -> str:
+    """The times to death of a class: one where they agree, else the median with low and high."""
     if row.median is None or row.low is None or row.high is None:
         return "-"
     if row.high - row.low < 1.0:
@@ -69,7 +70,8 @@ def _death(row: Row) -> str:
     return f"{row.median:.0f} s ({row.low:.0f}-{row.high:.0f})"
 
 
-def _seen(row: Row) -> str:
+def seen_words(row: Row) -> str:
+    """When a class was first and last seen."""
     if row.first_seen is None:
         return "-"
     if row.count == 1:
@@ -89,11 +91,11 @@ def notes(findings: Findings, more: str) -> Iterable[str]:
     if loops:
         yield f"{words.number(sum(v.attempts - 1 for v in loops), 'failed restart')} counted as attempts of {words.number(len(loops), 'incident')}"
     yield from _capped([f"hint: {words.in_common(hint)}" for hint in findings.hints], "hint")
-    yield from _capped([f"conflict in {v.incident.id}: {c}" for v in findings.verdicts for c in v.conflicts], "conflict")
+    yield from _capped([f"conflict in {v.incident.id}: {words.clean(c)}" for v in findings.verdicts for c in v.conflicts], "conflict")
     yield from _gaps(findings)
     problems = sorted(findings.problems, key=lambda problem: not problem.lost)
     yield from _capped([f"{words.clean(p.file)}: {words.clean(p.what)}" for p in problems], "problem")
-    yield from _capped([f"clock: {a}" for a in findings.assumptions], "clock assumption")
+    yield from _capped([f"clock: {words.clean(a)}" for a in findings.assumptions], "clock assumption")
     if findings.verdicts:
         yield f"ids: {' '.join(v.incident.id for v in findings.verdicts[:4])}{' ...' if len(findings.verdicts) > 4 else ''} ({more})"
 

@@ -1,0 +1,119 @@
+"""`triage report`: the postmortem, as a page or as Markdown, and the same findings for CI."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from triage.cli.options import finish, input_options, knowledge, read
+from triage.cli.recording import opened, store_option
+from triage.cli.values import OutputFile, check_names
+from triage.cli.writing import emit, refuse_input
+
+if TYPE_CHECKING:
+    from triage.knowledge.load import Knowledge
+    from triage.model import Findings
+    from triage.report.postmortem.say import Say
+
+FORMATS = ("html", "markdown", "sarif", "junit")
+
+
+@click.command()
+@partial(input_options, required=False)
+@click.option("--format", "form", type=click.Choice(FORMATS), default="html", show_default=True, help="A page, Markdown, or a file for CI.")
+@click.option("--output", "-o", metavar="FILE", type=OutputFile(), help="Write to FILE instead of stdout.")
+@click.option("--class", "only", multiple=True, metavar="CLASS", help="Only incidents of this class; may be given several times.")
+@click.option("--title", default="", help="What the postmortem is called.")
+@click.option("--no-redact", is_flag=True, help="Leave keys, tokens, prompts, users, hosts and addresses as they are.")
+@store_option
+def report(paths: tuple[str, ...], form: str, output: str | None, only: tuple[str, ...], title: str, no_redact: bool, store: str | None,
+           **given: Any) -> None:  # fmt: skip
+    """Write the postmortem: impact, classes, timeline, plots, a card for each incident, and what cannot be said.
+
+    With PATH from logs, as `triage classify` reads them; without from the history. The page is one file that needs no network.
+    What people must write (trigger, lessons, where we got lucky, actions) is left blank under its heading.
+
+    \b
+    Examples:
+      triage report logs/ -o postmortem.html
+      triage report --since 14d --format markdown -o postmortem.md
+      triage report logs/ --format junit -o triage.xml        # in CI, after a soak test
+
+    \b
+    Exit codes: 0 ran, 2 nothing readable or wrong usage, 3 part of the input could not be read.
+    """
+    from triage.report.postmortem.say import Say
+    from triage.report.redact import Redactor
+
+    if paths and store and not _from_environment("store"):
+        raise click.UsageError("give PATH to report what logs say, or --store to report what the history has; not both")
+    known = knowledge(given["rules"])
+    check_names(only, known.classes, "--class")
+    refuse_input(output, paths)
+    findings, heading = _from_logs(paths, known, given) if paths else _from_history(store, given)
+    say = Say(Redactor(known.redaction, on=not no_redact))
+    emit(_rendered(_only(findings, only), known, say, form, (title, heading)), output)
+    finish(findings)
+
+
+def _from_environment(name: str) -> bool:
+    """Whether an option was not typed but stands in the environment: then it only says where the history is."""
+    return click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.ENVIRONMENT
+
+
+def _from_logs(paths: tuple[str, ...], known: Knowledge, given: dict[str, Any]) -> tuple[Findings, str]:
+    from triage.report.numbers import numbered
+
+    return numbered(read(paths, known=known, **given)), ""
+
+
+def _from_history(store: str | None, given: dict[str, Any]) -> tuple[Findings, str]:
+    from triage.history import query
+    from triage.report.history import findings_of, heading
+
+    with opened(store) as kept:
+        found = findings_of(
+            query.entries(kept.db, since=given["since"], until=given["until"]),
+            boots=tuple(query.boots(kept.db, since=given["since"], until=given["until"])),
+            outages=tuple(query.outages(kept.db, since=given["since"], until=given["until"])),
+            sources=tuple(query.sources(kept.db)),
+            coverage=query.covered(kept.db, since=given["since"], until=given["until"]),
+        )
+    return found, heading(found)
+
+
+def _only(findings: Findings, classes: tuple[str, ...]) -> Findings:
+    import msgspec
+
+    if not classes:
+        return findings
+    return msgspec.structs.replace(findings, verdicts=tuple(v for v in findings.verdicts if v.fault_class in classes))
+
+
+def _rendered(findings: Findings, known: Knowledge, say: Say, form: str, named: tuple[str, str]) -> str:
+    from triage import __version__
+
+    if form in ("sarif", "junit"):
+        from triage.report import ci
+
+        return ci.written(findings, form, known, say, version=__version__)
+    return _postmortem(findings, known, say, form, named)
+
+
+def _postmortem(findings: Findings, known: Knowledge, say: Say, form: str, named: tuple[str, str]) -> str:
+    from triage import __version__
+    from triage.report.postmortem.gather import gather
+
+    parts = gather(findings, known, say, title=named[0], heading=named[1])
+    if form == "markdown":
+        from triage.report.postmortem.markdown import as_markdown
+
+        return as_markdown(parts, say, redacting=say.redactor.on)
+    from triage.report.postmortem.html import as_html
+
+    try:
+        return as_html(parts, say, redacting=say.redactor.on, version=__version__)
+    except ModuleNotFoundError as error:
+        raise click.UsageError(f"the page needs {error.name}: pip install 'crash-triage[pages]' (--format markdown needs nothing)") from error
