@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from triage.cli.ledger_place import all_of, journal_path, ledger_option
 from triage.cli.options import finish, input_options, knowledge, read
 from triage.cli.recording import opened, store_option
 from triage.cli.values import OutputFile, check_names
@@ -15,6 +17,7 @@ from triage.cli.writing import emit, refuse_input
 if TYPE_CHECKING:
     from triage.knowledge.load import Knowledge
     from triage.model import Findings
+    from triage.report.postmortem.given import Mitigation
     from triage.report.postmortem.say import Say
 
 FORMATS = ("html", "markdown", "sarif", "junit")
@@ -27,9 +30,10 @@ FORMATS = ("html", "markdown", "sarif", "junit")
 @click.option("--class", "only", multiple=True, metavar="CLASS", help="Only incidents of this class; may be given several times.")
 @click.option("--title", default="", help="What the postmortem is called.")
 @click.option("--no-redact", is_flag=True, help="Leave keys, tokens, prompts, users, hosts and addresses as they are.")
+@ledger_option
 @store_option
-def report(paths: tuple[str, ...], form: str, output: str | None, only: tuple[str, ...], title: str, no_redact: bool, store: str | None,
-           **given: Any) -> None:  # fmt: skip
+def report(paths: tuple[str, ...], form: str, output: str | None, only: tuple[str, ...], title: str, no_redact: bool, journal: str | None,
+           store: str | None, **given: Any) -> None:  # fmt: skip
     """Write the postmortem: impact, classes, timeline, plots, a card for each incident, and what cannot be said.
 
     With PATH from logs, as `triage classify` reads them; without from the history. The page is one file that needs no network.
@@ -54,7 +58,8 @@ def report(paths: tuple[str, ...], form: str, output: str | None, only: tuple[st
     refuse_input(output, paths)
     findings, heading = _from_logs(paths, known, given) if paths else _from_history(store, given)
     say = Say(Redactor(known.redaction, on=not no_redact))
-    emit(_rendered(_only(findings, only), known, say, form, (title, heading)), output)
+    measures = _mitigations(findings, journal, store, given)
+    emit(_rendered(_only(findings, only), known, say, form, (title, heading), measures), output)
     finish(findings)
 
 
@@ -84,6 +89,18 @@ def _from_history(store: str | None, given: dict[str, Any]) -> tuple[Findings, s
     return found, heading(found)
 
 
+def _mitigations(findings: Findings, journal: str | None, store: str | None, given: dict[str, Any]) -> tuple[Mitigation, ...]:
+    """The mitigations of the journal held against these findings; none where there is no journal."""
+    from triage.ledger.evidence import evidence_of
+    from triage.ledger.standing import standings
+    from triage.report.postmortem.records import mitigations
+
+    path = journal_path(journal, store)
+    if not path.exists() and journal is None:
+        return ()
+    return mitigations(standings(all_of(path), evidence_of(findings, since=given["since"], until=given["until"])))
+
+
 def _only(findings: Findings, classes: tuple[str, ...]) -> Findings:
     import msgspec
 
@@ -92,28 +109,28 @@ def _only(findings: Findings, classes: tuple[str, ...]) -> Findings:
     return msgspec.structs.replace(findings, verdicts=tuple(v for v in findings.verdicts if v.fault_class in classes))
 
 
-def _rendered(findings: Findings, known: Knowledge, say: Say, form: str, named: tuple[str, str]) -> str:
+def _rendered(findings: Findings, known: Knowledge, say: Say, form: str, named: tuple[str, str], measures: Sequence[Mitigation]) -> str:
     from triage import __version__
 
     if form in ("sarif", "junit"):
         from triage.report import ci
 
         return ci.written(findings, form, known, say, version=__version__)
-    return _postmortem(findings, known, say, form, named)
+    return _postmortem(findings, known, say, form, named, measures)
 
 
-def _postmortem(findings: Findings, known: Knowledge, say: Say, form: str, named: tuple[str, str]) -> str:
+def _postmortem(findings: Findings, known: Knowledge, say: Say, form: str, named: tuple[str, str], measures: Sequence[Mitigation]) -> str:
     from triage import __version__
     from triage.report.postmortem.gather import gather
 
-    parts = gather(findings, known, say, title=named[0], heading=named[1])
+    parts = gather(findings, known, say, title=named[0], heading=named[1], mitigations=measures)
     if form == "markdown":
         from triage.report.postmortem.markdown import as_markdown
 
-        return as_markdown(parts, say, redacting=say.redactor.on)
+        return as_markdown(parts, say, mitigations=measures, redacting=say.redactor.on)
     from triage.report.postmortem.html import as_html
 
     try:
-        return as_html(parts, say, redacting=say.redactor.on, version=__version__)
+        return as_html(parts, say, mitigations=measures, redacting=say.redactor.on, version=__version__)
     except ModuleNotFoundError as error:
         raise click.UsageError(f"the page needs {error.name}: pip install 'crash-triage[pages]' (--format markdown needs nothing)") from error
