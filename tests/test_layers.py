@@ -33,7 +33,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "trials": JUDGING,
     "caches": JUDGING | {"report"},
     "doctor": JUDGING | {"report", "__init__"},
-    "learn": JUDGING,
+    "learn": JUDGING | {"report", "pipeline", DOOR},
     "fleet": JUDGING,
     "report": JUDGING | {"fleet", "ledger"},
     "pipeline": JUDGING | {"report", "workers"},

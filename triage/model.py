@@ -283,6 +283,18 @@ class Hint(msgspec.Struct, frozen=True, kw_only=True):
     chance: float | None = None
 
 
+class Opinion(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model says of an incident: a class, how likely, how like a labelled incident's line it is, and the features that spoke."""
+
+    fault_class: str
+    probability: float
+    likeness: float
+    like: str  # the labelled line, masked, that it is most like
+    incident: str  # the labelled incident which that line is from
+    spoke: tuple[tuple[str, float], ...]
+    model: str  # first digits of the hash of the model
+
+
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """What an incident was: class, family, the forks taken, the cited root, its consequences, and what speaks against it."""
 
@@ -302,7 +314,9 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     by: Literal["rules", "model"] = "rules"
     confidence: Literal["strong", "fair", "weak"] = "fair"
     facts: Facts = Facts()
+    opinion: Opinion | None = None  # a model's, where it named the class or would have named another one
     best_lines: tuple[Event, ...] = ()  # without a root: the lines nearest to the end that look like trouble, in order
+    last_lines: tuple[Event, ...] = ()  # where a model is asked: the last lines of that life that no rule knows, whatever they say
     quiet_lines: tuple[Event, ...] = ()  # of the same log: lines that look like trouble and from which the engine went on
 
 

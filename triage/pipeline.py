@@ -87,16 +87,18 @@ def gather(
     *,
     kind: Kind | None = None,
     options: Options | None = None,
+    table: RuleTable | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
     backend: Backend | None = None,
 ) -> Evidence:
     """Finds, opens and parses everything in `paths`, up to `jobs` sources at once (0: as many as there are processors), or where `backend` does.
 
-    Raises NothingToReadError where no path held anything of ours.
+    `table` is that of `known`, for whoever has it already: to make it takes longer than to read a small log. Raises NothingToReadError
+    where no path held anything of ours.
     """
     options = options or Options()
-    every, dumps, problems = backend.part(paths, kind, options) if backend else _part(paths, known, kind, options, jobs, progress)
+    every, dumps, problems = backend.part(paths, kind, options) if backend else _part(paths, table or RuleTable(known), kind, options, jobs, progress)
     readings, strange = known_ones(every, paths)
     told = (*problems, *strange, *(p for reading in every for p in reading.info.problems))
     if not readings and not any(dump.ranks or dump.empty for dump in dumps):
@@ -104,9 +106,8 @@ def gather(
     return Evidence(readings=tuple(readings), dumps=tuple(dumps), problems=told)
 
 
-def _part(paths: Sequence[str], known: Knowledge, kind: Kind | None, options: Options, jobs: int, progress: Progress | None) -> Part:
+def _part(paths: Sequence[str], table: RuleTable, kind: Kind | None, options: Options, jobs: int, progress: Progress | None) -> Part:
     """What is at these paths, read by this process and its own."""
-    table = RuleTable(known)
     found, problems = find(paths, kind=kind)
     sources, dump_files, skipped = sort_files(found, paths, kind)
     every = read_all(sources, table, options, jobs=jobs, progress=progress)
@@ -115,9 +116,19 @@ def _part(paths: Sequence[str], known: Knowledge, kind: Kind | None, options: Op
 
 
 def judged(
-    evidence: Evidence, known: Knowledge, *, since_event: str = "onset", since: Seconds | None = None, until: Seconds | None = None
+    evidence: Evidence,
+    known: Knowledge,
+    *,
+    since_event: str = "onset",
+    since: Seconds | None = None,
+    until: Seconds | None = None,
+    lines_of_all: bool = False,
 ) -> Findings:
-    """Joins what was gathered into boots, outages and incidents, names each of them, and says what those of the time asked for have in common."""
+    """Joins what was gathered into boots, outages and incidents, names each of them, and says what those of the time asked for have in common.
+
+    With `lines_of_all`, incidents that have a root get their best lines, too, and all their last ones: a model looks at what would be there
+    without the rule.
+    """
     readings = evidence.readings
     told = [outage for reading in readings for outage in outages(reading.probes, source=reading.info.name)]
     failures = list({(outage.target, outage.began.earliest, outage.symbols): outage for outage in told}.values())  # a copied log tells it again
@@ -126,13 +137,15 @@ def judged(
     incidents = join(lives, failures, evidence.dumps, [e for e in events if e.origin == "kernel"])
     judge = Judge(known, since=since_event, dumps_were_read=bool(evidence.dumps))
     loud = {reading.info.name: reading.trouble for reading in readings if reading.trouble}
+    tails = {reading.info.name: reading.tail for reading in readings if reading.tail} if lines_of_all else None
+    kernel = [e for r in readings if lines_of_all and r.info.kind == "kernel" and r.trouble for e in r.trouble.every()]
     found = Findings(
         rules=known.version,
         sources=tuple(reading.info for reading in readings),
         boots=tuple(lives),
         outages=tuple(failures),
         probes=sum(len(reading.probes) for reading in readings),
-        verdicts=tuple(with_best_lines(judge.verdicts(incidents), loud, known)),
+        verdicts=tuple(with_best_lines(judge.verdicts(incidents), loud, known, tails, kernel)),
         coverage=coverage([reading.info for reading in readings], [p for reading in readings for p in reading.probes]),
         problems=evidence.problems,
         assumptions=tuple(dict.fromkeys(a for reading in readings for a in reading.assumptions)),

@@ -21,7 +21,7 @@ from triage.knowledge.load import Knowledge
 from triage.knowledge.table import RuleTable
 from triage.model import Boot, Event, Outage, Place, Probe, Seconds, Verdict
 from triage.parsers.reading import Reading
-from triage.pipeline import Evidence
+from triage.pipeline import Evidence, judged
 from triage.sources.numbering import line_numbers
 from triage.sources.opening import IDENTITY, head
 from triage.sources.paths import STDIN, is_lasting, is_regular
@@ -45,6 +45,7 @@ class Origin(msgspec.Struct, frozen=True):
 
 
 Origins = Mapping[str, Origin]
+Lines = Mapping[str, tuple[tuple[Event, ...], tuple[Event, ...]]]
 
 
 def record(
@@ -71,13 +72,18 @@ def record(
         if times:
             touched = [s for m in merged if m.earliest is not None for s in m.sources]
             cut = ALWAYS if min(times) == ALWAYS else cut_for(db, min(times), touched)
-            changes = derive(store, known, cut, since_event=since_event)
+            changes = derive(store, known, cut, since_event=since_event, lines=_lines(evidence, known, origins))
         _note_run(store, evidence, known, sum(m.added for m in merged), len(changes))
         return changes
 
 
-def derive(store: Store, known: Knowledge, cut: Seconds = ALWAYS, *, since_event: str = "onset", region: Region | None = None) -> list[Change]:
-    """Join and judge the evidence from `cut` on, and write what that gives. To be called inside a transaction."""
+def derive(
+    store: Store, known: Knowledge, cut: Seconds = ALWAYS, *, since_event: str = "onset", region: Region | None = None, lines: Lines | None = None
+) -> list[Change]:
+    """Join and judge the evidence from `cut` on, and write what that gives. To be called inside a transaction.
+
+    `lines` are the best and the last lines of incidents by their ids, as a run saw them; those of others stay as they were kept.
+    """
     region = region or load_region(store.db, cut)
     shown = {key_of(number): name for number, name in store.db.execute("SELECT id, shown FROM sources")}
     lives = boots(e for e in region.events if e.origin != "kernel")
@@ -85,8 +91,24 @@ def derive(store: Store, known: Knowledge, cut: Seconds = ALWAYS, *, since_event
     verdicts = _verdicts(store, known, region, lives, failures, since_event)
     write_boots(store.db, lives, region, shown)
     write_outages(store.db, failures, cut)
-    changes = write_verdicts(store.db, verdicts, region, shown, known.version, time.time())
+    changes = write_verdicts(store.db, _with(lines or {}, verdicts), region, shown, known.version, time.time())
     return [change for change in changes if change.before != change.now]
+
+
+def _lines(evidence: Evidence, known: Knowledge, origins: Origins) -> Lines:
+    """What incidents are told apart by where no rule names them: lines that the store does not keep by themselves."""
+    found = judged(evidence, known, lines_of_all=True).verdicts
+    return {v.incident.id: (_all_moved(v.best_lines, origins), _all_moved(v.last_lines, origins)) for v in found if v.fault}
+
+
+def _all_moved(events: Sequence[Event], origins: Origins) -> tuple[Event, ...]:
+    return tuple(_moved(event, origins) for event in events)
+
+
+def _with(lines: Lines, verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """The verdicts with the lines that are known of them."""
+    kept = (lines.get(v.incident.id, ((), ())) for v in verdicts)
+    return [msgspec.structs.replace(v, best_lines=best, last_lines=last) for v, (best, last) in zip(verdicts, kept, strict=True)]
 
 
 def _verdicts(store: Store, known: Knowledge, region: Region, lives: list[Boot], failures: list[Outage], since_event: str) -> list[Verdict]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -38,10 +38,12 @@ BY = ("day", "week", "host", "engine", "boot", "version")
 @click.option("--since-event", type=click.Choice(["onset", "progress", "ready", "first-failed-probe"]), default="onset", show_default=True,
               help="Where the time to death starts.")  # fmt: skip
 @click.option("--fail-on", multiple=True, metavar="CLASS|any", help="Exit with 1 when an incident of this class was found (with --new: is new).")
+@click.option("--model", metavar="FILE",
+              help="Let a model of `triage model train` name what no rule named; `default`: the one beside the history.")  # fmt: skip
 @record_options
 @ledger_option
 def classify(paths: tuple[str, ...], form: str, output: str | None, by: str | None, only: tuple[str, ...], explain: bool,
-             fail_on: tuple[str, ...], record: bool, new: bool, **given: Any) -> None:  # fmt: skip
+             fail_on: tuple[str, ...], model: str | None, record: bool, new: bool, **given: Any) -> None:  # fmt: skip
     """Say which crashes happened, how often, how long they took to die, and how that is known.
 
     PATH is a folder, a file (also .gz .zst .xz .bz2), a glob, an address (s3:// gs:// https:// ...), or - for stdin.
@@ -64,6 +66,7 @@ def classify(paths: tuple[str, ...], form: str, output: str | None, by: str | No
     if by and form in FOR_CI:
         raise click.UsageError(f"--by counts, {form} tells incidents: leave one out")
     known = _checked(given["rules"], only, fail_on)
+    hear = _hearing(model, given["store"], known)
     refuse_input(output, paths)
 
     def rendered(findings: Any) -> str:
@@ -71,7 +74,7 @@ def classify(paths: tuple[str, ...], form: str, output: str | None, by: str | No
         return _for_ci(findings, form, known) if form in FOR_CI else _rendered(findings, form, by or "", known if explain else None)
 
     def show(findings: Any) -> None:
-        findings = _only(findings, only)
+        findings = _only(hear(findings), only)
         if given["quiet"]:
             _emit_news([(v, "") for v in findings.verdicts if v.fault], output)
         else:
@@ -80,12 +83,15 @@ def classify(paths: tuple[str, ...], form: str, output: str | None, by: str | No
     options = {name: given.pop(name) for name in ("store", "wait", "source", "prom")}
     journal = given.pop("journal")
     if record or new or options["prom"]:
-        verdicts, seen = _recorded(paths, known, show, rendered, new=new, only=only, form=form, output=output, options=options,
-                                   journal=journal, given=given)  # fmt: skip
+        verdicts, seen = _recorded(
+            paths, known, show, rendered, hear, new=new, only=only, form=form, output=output, options=options, journal=journal, given=given,
+            heard=model is not None,
+        )  # fmt: skip
     else:
-        findings = seen = read(paths, known=known, **{key: value for key, value in given.items() if key != "quiet"})
+        asked = {key: value for key, value in given.items() if key != "quiet"}
+        findings = seen = read(paths, known=known, lines_of_all=model is not None, **asked)
         show(findings)
-        verdicts = _only(findings, only).verdicts
+        verdicts = _only(hear(findings), only).verdicts
     if fail_on and any((f == "any" and v.fault) or f == v.fault_class for v in verdicts for f in fail_on):
         raise SystemExit(1)
     finish(seen)
@@ -99,11 +105,20 @@ def _checked(rules: tuple[str, ...], only: tuple[str, ...], fail_on: tuple[str, 
     return known
 
 
-def _recorded(paths: tuple[str, ...], known: Knowledge, show: Any, rendered: Any, *, new: bool, only: tuple[str, ...], form: str, output: str | None,
-              options: dict[str, Any], journal: str | None, given: dict[str, Any]) -> tuple[Any, Any]:  # fmt: skip
-    """Read, record and show; the verdicts that --fail-on looks at, and what was read."""
-    import msgspec
+def _hearing(model: str | None, store: str | None, known: Knowledge) -> Callable[[Any], Any]:
+    """What adds a model's word to findings; nothing where there is no model."""
+    if model is None:
+        return lambda findings: findings
+    from triage.cli.model import loaded
+    from triage.learn.opinions import with_opinions
 
+    asked = loaded(model, store, known)
+    return lambda findings: with_opinions(findings, asked, known)
+
+
+def _recorded(paths: tuple[str, ...], known: Knowledge, show: Any, rendered: Any, hear: Any, *, new: bool, only: tuple[str, ...], form: str,
+              output: str | None, options: dict[str, Any], journal: str | None, given: dict[str, Any], heard: bool) -> tuple[Any, Any]:  # fmt: skip
+    """Read, record and show; the verdicts that --fail-on looks at, and what was read."""
     from triage.cli.refutations import held_against
     from triage.verdict.window import within
 
@@ -115,15 +130,16 @@ def _recorded(paths: tuple[str, ...], known: Knowledge, show: Any, rendered: Any
         return kept["read"]
 
     def tell(news: Any, findings: Any) -> Any:
-        told = [entry for entry in news if not only or entry.fault_class in only]
-        kept["verdicts"] = tuple(entry.verdict for entry in told) if new else _only(findings, only).verdicts
+        shown = hear(_of_run(kept["read"], known.version, [entry.verdict for entry in news])).verdicts
+        pairs = [(e, v) for e, v in zip(news, shown, strict=True) if not only or v.fault_class in only]
+        told = [entry for entry, _ in pairs]
+        kept["verdicts"] = tuple(verdict for _, verdict in pairs) if new else _only(hear(findings), only).verdicts
         if not new:
             show(within(findings, given["since"], given["until"]))
         elif given["quiet"] and form == "table":
-            _emit_news([(e.verdict, e.told) for e in told if e.verdict.fault or e.told], output, kept["refuted"])
+            _emit_news([(v, e.told) for e, v in pairs if v.fault or e.told], output, kept["refuted"])
         elif told or not given["quiet"]:
-            bare = _of_run(kept["read"], known.version)
-            emit(rendered(msgspec.structs.replace(bare, verdicts=kept["verdicts"])), output)
+            emit(rendered(_of_run(kept["read"], known.version, kept["verdicts"])), output)
         return told
 
     def held(history: Any) -> Any:
@@ -132,15 +148,15 @@ def _recorded(paths: tuple[str, ...], known: Knowledge, show: Any, rendered: Any
             click.echo("".join(f"triage: {line}\n" for line in kept["refuted"]), err=True, nl=False)
         return metrics
 
-    recorded(evidence, known, tell, new=new, since_event=given["since_event"], held=held, **options)
+    recorded(evidence, known, tell, new=new, since_event=given["since_event"], lines_of_all=heard, held=held, **options)
     return kept["verdicts"], kept["read"]
 
 
-def _of_run(evidence: Any, rules: str) -> Any:
-    """Findings that say only what was read."""
+def _of_run(evidence: Any, rules: str, verdicts: Sequence[Any]) -> Any:
+    """Findings that say what was read, and some verdicts."""
     from triage.model import Findings
 
-    return Findings(rules=rules, sources=tuple(r.info for r in evidence.readings), problems=evidence.problems)
+    return Findings(rules=rules, sources=tuple(r.info for r in evidence.readings), problems=evidence.problems, verdicts=tuple(verdicts))
 
 
 def _emit_news(told: list[Any], output: str | None, refuted: Sequence[str] = ()) -> None:

@@ -43,6 +43,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "rules": "List, show, check and test the rules.",
         "diff": "Say whose verdict changed between two sets of rules.",
         "doctor": "Say whether triage is well, and what optional parts would give.",
+        "model": "Learn from labelled incidents; name what no rule named.",
     },
 }
 COMMANDS = [name for section in SECTIONS.values() for name in section]

@@ -51,12 +51,13 @@ def input_options(command: F, *, required: bool = True) -> F:
     return command
 
 
-def read(paths: tuple[str, ...], *, since_event: str = "onset", **given: Any) -> Findings:
+def read(paths: tuple[str, ...], *, since_event: str = "onset", lines_of_all: bool = False, **given: Any) -> Findings:
     """Findings for what a command was given; exits with 2 and a clear word where nothing could be read or a rule is wrong."""
     from triage.pipeline import judged
 
     known = given.pop("known", None) or knowledge(given["rules"])
-    findings = judged(gathered(paths, known, **given), known, since_event=since_event, since=given["since"], until=given["until"])
+    evidence = gathered(paths, known, **given)
+    findings = judged(evidence, known, since_event=since_event, since=given["since"], until=given["until"], lines_of_all=lines_of_all)
     warn(findings)
     return findings
 

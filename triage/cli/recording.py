@@ -77,6 +77,7 @@ def recorded(
     prom: str | None = None,
     since_event: str = "onset",
     held: Callable[[Store], Sequence[Metric]] | None = None,
+    lines_of_all: bool = False,
 ) -> None:
     """Read, record and show under the store's lock; `show` gets what no run has told yet, and with `new` off the findings of this run.
 
@@ -98,7 +99,7 @@ def recorded(
             record(history, gathered, known, source=source, since_event=since_event)
             further = held(history) if held is not None else ()
             news = untold(history.db)
-            told = show(news, None if new else judged(gathered, known, since_event=since_event))
+            told = show(news, None if new else judged(gathered, known, since_event=since_event, lines_of_all=lines_of_all))
             if new:
                 with history.transaction() as db:
                     mark_told(db, told)
@@ -108,7 +109,7 @@ def recorded(
         raise SystemExit(0) from error
     except StoreError as error:
         if not new:
-            show([], judged(gathered or evidence(), known, since_event=since_event))
+            show([], judged(gathered or evidence(), known, since_event=since_event, lines_of_all=lines_of_all))
         raise _given_up(error) from error
 
 

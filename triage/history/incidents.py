@@ -113,6 +113,7 @@ def _dissolve(db: sqlite3.Connection, row: Any, own: Sequence[tuple[Seconds, Ver
 
 
 def _write(db: sqlite3.Connection, when: Seconds, verdict: Verdict, number: int | None, rules: str, at: Seconds) -> Change:
+    verdict = verdict if number is None else _with_kept_lines(db, verdict, number)
     values = _values(when, verdict, rules, at)
     before = ""
     if number is None:
@@ -131,6 +132,20 @@ def _write(db: sqlite3.Connection, when: Seconds, verdict: Verdict, number: int 
         of = verdict.incident
         db.execute("INSERT OR IGNORE INTO counted VALUES (?, ?, ?, ?)", (number, verdict.fault_class, of.host, of.source))
     return Change(number, before, verdict.fault_class)
+
+
+def _with_kept_lines(db: sqlite3.Connection, verdict: Verdict, number: int) -> Verdict:
+    """A verdict that was judged again from what is kept has no best or last lines: those that an earlier run saw of it stay."""
+    if verdict.best_lines or verdict.last_lines or not verdict.fault:
+        return verdict
+    (document,) = db.execute("SELECT document FROM incidents WHERE number = ?", (number,)).fetchone()
+    kept = msgspec.json.decode(document, type=_Lines)
+    return msgspec.structs.replace(verdict, best_lines=kept.best_lines, last_lines=kept.last_lines)
+
+
+class _Lines(msgspec.Struct, frozen=True):
+    best_lines: tuple[Event, ...] = ()
+    last_lines: tuple[Event, ...] = ()
 
 
 def _write_evidence(db: sqlite3.Connection, number: int, verdict: Verdict) -> None:

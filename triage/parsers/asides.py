@@ -16,6 +16,7 @@ from triage.knowledge.table import RuleTable
 from triage.model import Event, Place
 from triage.parsers.again import Again
 from triage.parsers.pulse import Pulse
+from triage.parsers.tail import Tail
 from triage.parsers.trouble import Trouble
 from triage.sources.clock import Clock
 from triage.sources.lines import Line
@@ -26,7 +27,10 @@ Offsets = Sequence[int]
 
 
 class Asides:
-    """The periodic and the loud lines of one source. `of_beat`, `of_trouble`: make events of them."""
+    """The periodic, the loud and the last lines of one source. `of_beat`, `of_trouble`, `of_tail`: make events of them.
+
+    `repeated`: loud lines are kept each time, as far as there is room; a kernel has no lives, of which the last such line would be enough.
+    """
 
     def __init__(
         self,
@@ -35,13 +39,18 @@ class Asides:
         clock: Clock,
         of_beat: Callable[[Line, Place, int, int], Event | None],
         of_trouble: Callable[[Line, Place, int], Event | None],
+        of_tail: Callable[[Line, Place, int], Event | None],
+        *,
+        repeated: bool = False,
     ) -> None:
         self._table = table
+        self._repeated = repeated
         self._periodic = [rule.is_periodic for rule in table.rules]
         self._loud = [rule.is_trouble for rule in table.rules]
         self._stalls = frozenset(index for index, rule in enumerate(table.rules) if rule.kind == "stall")
         self.pulse = Pulse(source, clock, of_beat, self._stalls, Again(source, clock, self._periodic_hits))
         self.trouble = Trouble(clock, of_trouble, Again(source, clock, self._loud_hits))
+        self.tail = Tail(clock, of_tail)
         self._last: tuple[Piece, int] | None = None  # the last piece with periodic lines, where it was only swept, and its place in the source
         self._plain: dict[str, bool] = {}
         self._swept = False
@@ -79,13 +88,17 @@ class Asides:
         elif periodic:
             self._last = None
         self.pulse.sample(piece, periodic, base)
+        if self._repeated:
+            self.trouble.keep(piece, loud, base)
         self.trouble.take(piece, loud, base, turns)
+        self.tail.take(piece, base, turns)
         return self.pulse.neighbours(piece, periodic, base, telling)
 
     def rest(self) -> list[Event]:
         """The source ends: the events of its last periodic lines, where nothing telling came after them."""
         self._catch_up()
         self.trouble.turn()
+        self.tail.end()
         return self.pulse.rest()
 
     def _may_be_swept(self, piece: Piece) -> bool:

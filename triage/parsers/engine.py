@@ -40,7 +40,7 @@ class EngineParser:
         self.kind = kind
         self.clock = clock
         self.problems: list[Problem] = []
-        self.asides = Asides(table, source, clock, self._of_beat, self._of_trouble)
+        self.asides = Asides(table, source, clock, self._of_beat, self._of_trouble, self._of_tail, repeated=kind == "kernel")
         self._scanned = 0
         self._held: tuple[Piece, Line] | None = None
         self._streams: dict[str, str] = {}  # each stream with the invocation of its last event
@@ -164,6 +164,22 @@ class EngineParser:
         known = next((rule.id for rule, _ in found if rule.is_root), "")
         data = {"message": message[:LONGEST_TEXT], "known": known}
         return self._made(line, place, loud[0], order, (text, data), self.clock.instant(line), Traceback())
+
+    def _of_tail(self, line: Line, place: Place, order: int) -> Event | None:
+        """The event of a line that may say anything; None for one that a rule knows as an echo, or as part of a life that does not end with it."""
+        rules = [self.table[index] for index in sorted({index for _, index in self.table.scanner.scan(line.text.encode())})]
+        plain = [rule for rule in rules if not (rule.is_root or rule.is_trouble or rule.kind in ("death", "exit", "stop"))]
+        if any(self._matched(place.file, line, rule) is not None for rule in plain):
+            return None
+        text = self._without_user_text(line.text)
+        message = tag(text).message
+        bare = message.strip()
+        if not bare or bare.startswith((*SAY_NOTHING, 'File "')) or (message[:1].isspace() and ": " not in bare):  # frames, and the source below them
+            return None
+        said = {"message": bare[:LONGEST_TEXT]}
+        return Event(
+            kind="tail", rule="", place=place, text=text[:LONGEST_TEXT], stream=line.stream, order=order, origin=self._origin(line), data=said
+        )
 
     def _matched(self, file: str, line: Line, rule: Rule) -> tuple[str, dict[str, str]] | None:
         """The line's text (without a user's words) and the rule's captures in it, where the rule matches and is meant for such lines."""

@@ -14,6 +14,7 @@ from triage.parsers.engine import EngineParser
 from triage.parsers.options import Options
 from triage.parsers.pulse import Pulse
 from triage.parsers.sniff import probe_rows, speaks_like_an_engine
+from triage.parsers.tail import Tail
 from triage.parsers.trouble import Trouble
 from triage.sources.clock import BACKWARDS, Clock
 from triage.sources.find import Source
@@ -35,6 +36,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     assumptions: tuple[str, ...] = ()
     pulse: Pulse | None = None
     trouble: Trouble | None = None
+    tail: Tail | None = None
     is_ours: bool = False  # by the word of the user, or by how it is written
 
     @property
@@ -152,6 +154,7 @@ def _reading(
         assumptions=(*tally.clock.assumptions, *_doubts(source.name, tally, events if kind != "probe" else probes)),
         pulse=parser.asides.pulse if parser else None,
         trouble=parser.asides.trouble if parser else None,
+        tail=parser.asides.tail if parser else None,
         is_ours=source.kind is not None or kind != "engine" or speaks_like_an_engine(source.name, tally.head),
     )
 

@@ -102,6 +102,12 @@ class Trouble:
             if not number:
                 self._again.note(piece, base, loud.begin, loud.raw)
 
+    def keep(self, piece: Piece, hits: Hits, base: int) -> None:
+        """Takes the lines of a piece into the sample, alike or not."""
+        self._sorted = []
+        for loud in _forwards(piece, hits, len(hits)):
+            self._take_sample(_kept(piece, loud, base))
+
     def turn(self) -> None:
         """Something in the engine's life ends or begins here: what stands before it may have to be shown."""
         for kept in self._near.values():
@@ -131,6 +137,11 @@ class Trouble:
             loud = _forwards(*found, MOST_READ) if found else ()
             self._read_again[stretch] = [_kept(found[0], each, stretch.order) for each in loud] if found else []
         return self._read_again[stretch]
+
+    def every(self) -> list[Event]:
+        """Events of all kept lines, in order; for sources that are no engine's, of which few lines are kept."""
+        lines = {kept.order: kept for kept in (*self._sample, *self._given.values(), *self._near.values())}
+        return [event for order in sorted(lines) if (event := self._event(lines[order])) is not None]
 
     def _pass(self, piece: Piece, hits: Hits, base: int) -> None:
         if not hits:

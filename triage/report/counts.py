@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from statistics import median
+from typing import Literal
 
 import msgspec
 
@@ -29,6 +30,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     first_seen: Instant | None = None
     last_seen: Instant | None = None
     group: str = ""
+    by: Literal["rules", "model"] = "rules"
 
 
 def rows(findings: Findings, by: str = "") -> list[Row]:
@@ -43,11 +45,11 @@ def rows(findings: Findings, by: str = "") -> list[Row]:
 
 
 def _rows_of(group: str, verdicts: Sequence[Verdict]) -> list[Row]:
-    keyed: dict[tuple[str, str], list[Verdict]] = {}
+    keyed: dict[tuple[str, str, str], list[Verdict]] = {}
     for verdict in verdicts:
-        keyed.setdefault((verdict.fault_class, verdict.family), []).append(verdict)
-    made = [_row(group, name, family, members) for (name, family), members in keyed.items()]
-    return sorted(made, key=lambda r: (r.fault_class == UNCLASSIFIED, not r.fault, -r.count, r.fault_class, r.family))
+        keyed.setdefault((verdict.fault_class, verdict.family, verdict.by), []).append(verdict)
+    made = [_row(group, name, family, members) for (name, family, _), members in keyed.items()]
+    return sorted(made, key=lambda r: (r.fault_class == UNCLASSIFIED, not r.fault, r.by == "model", -r.count, r.fault_class, r.family))
 
 
 def _row(group: str, name: str, family: str, verdicts: Sequence[Verdict]) -> Row:
@@ -55,6 +57,7 @@ def _row(group: str, name: str, family: str, verdicts: Sequence[Verdict]) -> Row
     seen = sorted((s for v in verdicts if (s := seen_at(v))), key=lambda i: i.earliest)
     return Row(
         group=group,
+        by=verdicts[0].by,
         fault_class=name,
         family=family,
         fault=verdicts[0].fault,

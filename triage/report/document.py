@@ -6,7 +6,7 @@ import csv
 import io
 from typing import Any
 
-from triage.model import Boot, Event, Facts, Findings, Hint, Incident, Instant, Outage, Place, Verdict
+from triage.model import Boot, Event, Facts, Findings, Hint, Incident, Instant, Opinion, Outage, Place, Verdict
 from triage.report import inert, words
 from triage.report.counts import Row, rows, seen_at
 from triage.report.dump_evidence import of_dumps
@@ -15,10 +15,10 @@ from triage.report.inert import cell
 SCHEMA = "triage/1"
 CSV_COLUMNS = (
     "id", "class", "family", "phase", "fault", "engine", "host", "onset", "dead", "recovered",
-    "ttd_low_s", "ttd_high_s", "dump", "first_probe", "failed_probes", "root_file", "root_line", "root_text", "confidence",
+    "ttd_low_s", "ttd_high_s", "dump", "first_probe", "failed_probes", "root_file", "root_line", "root_text", "confidence", "by",
 )  # fmt: skip
 COUNT_COLUMNS = (
-    "class", "family", "fault", "count", "ttd_median_s", "ttd_low_s", "ttd_high_s", "dump", "first_probe", "first_seen", "last_seen",
+    "class", "family", "fault", "count", "ttd_median_s", "ttd_low_s", "ttd_high_s", "dump", "first_probe", "first_seen", "last_seen", "by",
 )  # fmt: skip
 
 
@@ -128,6 +128,7 @@ def _count(row: Row) -> dict[str, Any]:
         "class": row.fault_class,
         "family": row.family,
         "count": row.count,
+        "by": row.by,
         "fault": row.fault,
         "time_to_death": {"median": row.median, "low": row.low, "high": row.high} if row.median is not None else None,
         "dump": row.dump,
@@ -168,8 +169,18 @@ def incident(verdict: Verdict) -> dict[str, Any]:
         "missing": list(verdict.missing),
         "attempts": verdict.attempts,
         "by": verdict.by,
+        "model": _opinion(verdict.opinion),
         "confidence": verdict.confidence,
     }
+
+
+def _opinion(of: Opinion | None) -> dict[str, Any] | None:
+    """What a model said, where it named the class or would have named another: with the features that spoke and what they weigh."""
+    if of is None:
+        return None
+    spoke = [{"feature": words.clean(name), "weight": weight} for name, weight in of.spoke]
+    like = {"incident": words.clean(of.incident), "line": words.clean(of.like), "likeness": of.likeness}
+    return {"class": of.fault_class, "probability": of.probability, "like": like, "features": spoke, "model": of.model}
 
 
 def _span(of: Incident) -> dict[str, Any] | None:
@@ -214,7 +225,9 @@ def place(value: Place) -> dict[str, Any]:
 
 def _count_row(row: Row) -> tuple[Any, ...]:
     seen = [words.iso(at.earliest) if at else "" for at in (row.first_seen, row.last_seen)]
-    return (cell(row.group), row.fault_class, row.family, row.fault, row.count, row.median, row.low, row.high, row.dump, row.first_probe, *seen)
+    return (
+        cell(row.group), row.fault_class, row.family, row.fault, row.count, row.median, row.low, row.high, row.dump, row.first_probe, *seen, row.by,
+    )  # fmt: skip
 
 
 def _csv_row(verdict: Verdict) -> tuple[Any, ...]:
@@ -224,5 +237,5 @@ def _csv_row(verdict: Verdict) -> tuple[Any, ...]:
     return (
         of.id, verdict.fault_class, verdict.family, of.phase, verdict.fault, cell(of.engine), cell(of.host), *times,
         span.low if span else "", span.high if span else "", of.dump_state, seen.first if seen else "", seen.failed if seen else "",
-        cell(root.place.file) if root else "", root.place.line if root else "", cell(root.text) if root else "", verdict.confidence,
+        cell(root.place.file) if root else "", root.place.line if root else "", cell(root.text) if root else "", verdict.confidence, verdict.by,
     )  # fmt: skip

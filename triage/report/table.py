@@ -19,6 +19,7 @@ DEFINITIONS = {
 HEADINGS = ("class", "family", "n", "time to death", "dump", "probe", "seen")
 # What gives way on a narrow terminal, in this order; --format json has everything.
 GIVE = (("group", 24), ("probe", 12), ("family", 0), ("group", 12), ("seen", 11), ("dump", 0), ("probe", 0), ("class", 16), ("seen", 0))
+MODEL = "~"  # stands before a class that a model named; at the front, where no narrow terminal cuts it off
 NOTES_SHOWN = 12
 GAPS_SHOWN = 5
 WIDEST_NOTE = 120
@@ -58,7 +59,8 @@ def _table(listed: list[Row], by: str, style: str) -> str:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    return (row.fault_class, row.family if row.fault else "no fault", str(row.count), death_words(row), row.dump, row.first_probe, seen_words(row))
+    name = f"{MODEL} {row.fault_class}" if row.by == "model" else row.fault_class
+    return (name, row.family if row.fault else "no fault", str(row.count), death_words(row), row.dump, row.first_probe, seen_words(row))
 
 
 def death_words(row: Row) -> str:
@@ -86,6 +88,7 @@ def notes(findings: Findings, more: str) -> Iterable[str]:
         yield sentence
     if any(v.incident.time_to_death for v in findings.verdicts):
         yield f"time to death: {DEFINITIONS[findings.since]}; median (low-high)"
+    yield from _by_model(findings)
     yield from _uncollected(findings)
     loops = [v for v in findings.verdicts if v.attempts > 1]
     if loops:
@@ -98,6 +101,19 @@ def notes(findings: Findings, more: str) -> Iterable[str]:
     yield from _capped([f"clock: {words.clean(a)}" for a in findings.assumptions], "clock assumption")
     if findings.verdicts:
         yield f"ids: {' '.join(v.incident.id for v in findings.verdicts[:4])}{' ...' if len(findings.verdicts) > 4 else ''} ({more})"
+
+
+def _by_model(findings: Findings) -> Iterable[str]:
+    """The model's share of the table, so that nobody takes it for what a rule has cited a line for."""
+    chances = sorted(v.opinion.probability for v in findings.verdicts if v.by == "model" and v.opinion is not None)
+    if chances:
+        sure = f"{chances[0]:.0%}" if chances[0] == chances[-1] else f"{chances[0]:.0%} to {chances[-1]:.0%}"
+        named = words.number(len(chances), "incident")
+        yield f"{MODEL} {named} named by a model, not by a rule: no line proves it ({sure} sure; `triage model explain ID PATH`)"
+    doubted = [v.incident.id for v in findings.verdicts if v.by == "rules" and v.opinion is not None]
+    if doubted:
+        which = f"{' '.join(doubted[:4])}{' ...' if len(doubted) > 4 else ''}"
+        yield f"the model would have named {words.number(len(doubted), 'incident')} otherwise than the rules, whose word stands ({which})"
 
 
 def _uncollected(findings: Findings) -> Iterable[str]:

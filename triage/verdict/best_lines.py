@@ -21,6 +21,8 @@ QUIET = 16
 MOST_VERDICTS = 5000
 REPORT_BYTES = 16384  # how far below the mark of a death the rest of its report reaches
 AROUND: Seconds = 120.0
+KERNEL: Seconds = 60.0  # how far from a death the kernel's lines still belong to it
+KERNEL_LINES = 4
 
 
 class Loud(Protocol):
@@ -40,15 +42,25 @@ class Stretch(NamedTuple):
     last: float
 
 
-def with_best_lines(verdicts: Iterable[Verdict], loud: Mapping[str, Loud], knowledge: Knowledge) -> list[Verdict]:
-    """The verdicts, those without a root with their best lines; `loud` by the name of the source."""
+def with_best_lines(
+    verdicts: Iterable[Verdict], loud: Mapping[str, Loud], knowledge: Knowledge, tails: Mapping[str, Loud] | None = None,
+    kernel: Sequence[Event] = (),
+) -> list[Verdict]:
+    """The verdicts, those without a root with their best lines; `loud` by the name of the source.
+
+    Where `tails` are given (what each source keeps of its last lines), all verdicts get their best lines and their last ones, and with these
+    what the `kernel` said at the time.
+    """
     telling = {line.id: number for number, line in enumerate(knowledge.trouble.lines)}
     out, looked = [], 0
     for verdict in verdicts:
         lines = loud.get(verdict.incident.source)
-        if verdict.fault_class == UNCLASSIFIED and verdict.root is None and lines is not None and looked < MOST_VERDICTS:
+        asked = tails is not None or (verdict.fault_class == UNCLASSIFIED and verdict.root is None)
+        if asked and lines is not None and looked < MOST_VERDICTS:
             looked += 1
-            verdict = _with_lines(verdict, lines, telling)
+            verdict = _with_lines(verdict, lines, telling, (tails or {}).get(verdict.incident.source))
+        if tails is not None and (said := _near(verdict.incident, kernel)):
+            verdict = msgspec.structs.replace(verdict, last_lines=(*verdict.last_lines, *said))
         out.append(verdict)
     return out
 
@@ -58,12 +70,12 @@ def message(event: Event) -> str:
     return event.data.get("message", event.text)
 
 
-def _with_lines(verdict: Verdict, lines: Loud, telling: Mapping[str, int]) -> Verdict:
+def _with_lines(verdict: Verdict, lines: Loud, telling: Mapping[str, int], tail: Loud | None) -> Verdict:
     incident = verdict.incident
     where = _stretch(incident)
     if where is None:
         return verdict
-    found = [e for e in lines.between(where.first, where.last) if e.stream == incident.stream]
+    found = [e for e in lines.between(where.first, where.last) if e.stream == incident.stream or e.origin == "kernel"]
     if where.first > where.began:  # the engine lived through it, so that it went on after a line says nothing of that line
         quiet = [e for e in lines.between(where.began, where.first - 1) if e.stream == incident.stream]
     else:
@@ -71,7 +83,18 @@ def _with_lines(verdict: Verdict, lines: Loud, telling: Mapping[str, int]) -> Ve
         quiet = [e for e in found if _went_on(e, context)]
     left = [e for e in found if e not in quiet]
     best = _best(left, quiet, where.mark, telling) or _marks(incident)
-    return msgspec.structs.replace(verdict, best_lines=best, quiet_lines=tuple(quiet[-QUIET:]))
+    last = tuple(e for e in tail.between(where.first, where.mark) if e.stream == incident.stream) if tail is not None else ()
+    return msgspec.structs.replace(verdict, best_lines=best, quiet_lines=tuple(quiet[-QUIET:]), last_lines=last)
+
+
+def _near(incident: Incident, kernel: Iterable[Event]) -> tuple[Event, ...]:
+    """What the kernel said within a minute of the death, or where none is known of the onset: the nearest lines, in order."""
+    mark = incident.dead or incident.onset or (incident.outage.onset if incident.outage else None)
+    if mark is None:
+        return ()
+    timed = [(max(0.0, mark.earliest - e.at.latest, e.at.earliest - mark.latest), e) for e in kernel if e.at is not None]
+    near = sorted((pair for pair in timed if pair[0] <= KERNEL), key=lambda pair: pair[0])[:KERNEL_LINES]
+    return tuple(sorted((e for _, e in near), key=lambda e: e.order))
 
 
 def _marks(incident: Incident) -> tuple[Event, ...]:

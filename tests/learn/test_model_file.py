@@ -1,0 +1,125 @@
+"""A model file is text and figures: what is damaged, changed or foreign is refused with a reason, and nothing in it is ever run."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import struct
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.learn.made_examples import labelled, model, model_bytes
+from triage.learn.model_file import LARGEST, MAGIC, ModelError, load_model
+
+
+class Runs:
+    """A pickle of this makes a folder when it is loaded."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.mkdir, (str(self.path),)
+
+
+def refused(path: Path, content: bytes) -> str:
+    path.write_bytes(content)
+    with pytest.raises(ModelError) as told:
+        load_model(path)
+    assert str(path) in str(told.value)
+    return str(told.value)
+
+
+def sealed(document: bytes, figures: bytes) -> bytes:
+    """A file whose hash fits, as somebody writes it who knows the form."""
+    body = b"%d\n%s%s" % (len(document), document, figures)
+    return MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
+
+
+def parts() -> tuple[dict[str, object], bytes]:
+    body = model_bytes()[len(MAGIC) + 65 :]
+    length, _, rest = body.partition(b"\n")
+    return msgspec.json.decode(rest[: int(length)]), rest[int(length) :]
+
+
+def test_a_model_answers_as_it_did_before_it_was_written(tmp_path: Path) -> None:
+    from triage.knowledge.load import load
+    from triage.learn.train import trained
+
+    made, read = trained(labelled(), load(), source="a test", at=0).classifier, model(tmp_path).classifier
+    for e in labelled(30, seed=9):
+        one, other = made.answer(e), read.answer(e)
+        assert (one.fault_class, one.exemplar) == (other.fault_class, other.exemplar)
+        assert one.probability == pytest.approx(other.probability, abs=1e-4)
+
+
+def test_a_pickle_is_refused_and_not_run(tmp_path: Path) -> None:
+    trap = tmp_path / "made by a pickle"
+    payload = pickle.dumps(Runs(trap))
+    assert "does not begin as a model" in refused(tmp_path / "evil.triage", payload)
+    assert "not in the form" in refused(tmp_path / "evil.triage", sealed(payload, b""))
+    document, _ = parts()
+    assert "bytes of weights" in refused(tmp_path / "evil.triage", sealed(msgspec.json.encode(document), payload))
+    assert not trap.exists()
+    pickle.loads(payload)
+    assert trap.exists()  # it would have been
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(at=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
+def test_no_bit_of_it_can_be_changed_unseen(tmp_path: Path, at: float, bit: int) -> None:
+    content = bytearray(model_bytes())
+    content[int(at * len(content))] ^= 1 << bit
+    refused(tmp_path / "changed.triage", bytes(content))
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(kept=st.floats(0, 1, exclude_max=True))
+def test_a_model_that_is_cut_short_is_refused(tmp_path: Path, kept: float) -> None:
+    refused(tmp_path / "cut.triage", model_bytes()[: int(kept * len(model_bytes()))])
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(document=st.binary(max_size=200) | st.recursive(st.none() | st.text(), st.lists).map(msgspec.json.encode), figures=st.binary(max_size=64))
+def test_what_is_sealed_well_and_makes_no_sense_is_refused(tmp_path: Path, document: bytes, figures: bytes) -> None:
+    refused(tmp_path / "odd.triage", sealed(document, figures))
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"features": "99.9"}, "train it again"),
+        ({"classes": ["only-one"]}, "classes"),
+        ({"classes": ["../../etc/passwd", "device-oom"]}, "name of a class"),
+        ({"rarity": [1.0]}, "vocabulary"),
+        ({"lines": 1 << 40}, "vocabulary"),
+        ({"source": 7}, "form"),
+        ({"extra": "field"}, "form"),
+    ],
+)
+def test_a_document_that_cannot_be_true_is_refused(tmp_path: Path, change: dict[str, object], why: str) -> None:
+    document, figures = parts()
+    assert why in refused(tmp_path / "odd.triage", sealed(msgspec.json.encode({**document, **change}), figures))
+
+
+def test_weights_that_are_no_figures_are_refused(tmp_path: Path) -> None:
+    document, figures = parts()
+    assert "no figure" in refused(tmp_path / "odd.triage", sealed(msgspec.json.encode(document), struct.pack("<f", float("nan")) + figures[4:]))
+    assert "no figure" in refused(tmp_path / "odd.triage", sealed(msgspec.json.encode(document), struct.pack("<f", 3e38) + figures[4:]))
+
+
+def test_a_folder_a_missing_file_and_a_huge_one_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="train -o FILE"):
+        load_model(tmp_path / "none.triage")
+    with pytest.raises(ModelError):
+        load_model(tmp_path)
+    huge = tmp_path / "huge.triage"
+    with huge.open("wb") as file:
+        file.truncate(LARGEST + 1)
+    with pytest.raises(ModelError, match="more than any model has"):
+        load_model(huge)

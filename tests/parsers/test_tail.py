@@ -1,0 +1,56 @@
+"""What an engine wrote last before a turn is kept, whatever it says; what a rule knows as routine is not shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.lives import Life, log
+from triage.knowledge.load import load
+from triage.model import Verdict
+from triage.pipeline import gather, judged
+
+
+def last_lines(path: str) -> list[list[str]]:
+    known = load()
+    verdicts: tuple[Verdict, ...] = judged(gather([path], known), known, lines_of_all=True).verdicts
+    return [[e.data["message"] for e in v.last_lines] for v in verdicts]
+
+
+def test_the_last_lines_before_a_death_are_kept_though_nothing_in_them_looks_like_trouble(tmp_path: Path) -> None:
+    life = Life(3).serves(3).core("INFO", "lease.py:10", "the lease of pool 4 ends here").raw("        exitCode: 137").dies()
+    (lines,) = last_lines(log(tmp_path, life))
+    assert lines[-3:] == ["the lease of pool 4 ends here", "exitCode: 137", "EngineCore encountered a fatal error."] or lines[-2:] == [
+        "the lease of pool 4 ends here", "exitCode: 137",
+    ]  # fmt: skip
+    assert not any("throughput" in line for line in lines)
+
+
+def test_frames_and_their_source_are_not(tmp_path: Path) -> None:
+    life = Life(3).serves(1).raises(2, "acme.Odd: no page", ["/opt/acme/pool.py:7 take"]).dies()
+    (lines,) = last_lines(log(tmp_path, life))
+    assert not any(line.startswith(("File ", "return ", "Traceback")) for line in lines)
+
+
+def test_each_life_has_its_own_last_lines(tmp_path: Path) -> None:
+    lives = [Life(hour).serves(1).core("INFO", "lease.py:10", f"lease {word} ends").dies() for hour, word in ((3, "amber"), (9, "birch"))]
+    first, second = last_lines(log(tmp_path, *lives))
+    assert "lease amber ends" in first
+    assert "lease birch ends" in second
+    assert "lease amber ends" not in second
+
+
+def test_nobody_pays_for_them_unasked(tmp_path: Path) -> None:
+    known = load()
+    path = log(tmp_path, Life(3).serves(1).core("INFO", "lease.py:10", "the lease ends").dies())
+    assert [v.last_lines for v in judged(gather([path], known), known).verdicts] == [()]
+
+
+def test_what_the_kernel_said_at_the_time_belongs_to_them(tmp_path: Path) -> None:
+    known = load()
+    engine = log(tmp_path, Life(3).serves(1).dies())
+    said_at = (("03:01:04", 7), ("09:00:00", 8))
+    kernel = tmp_path / "kernel.log"
+    kernel.write_text("".join(f"2026-11-20T{at}+0000 gpu-1 kernel: NVRM: the board spoke of page {page}\n" for at, page in said_at))
+    (verdict,) = judged(gather([engine, str(kernel)], known), known, lines_of_all=True).verdicts
+    said = [e.text for e in verdict.last_lines if e.origin == "kernel"]
+    assert ["page 7" in text for text in said] == [True]
