@@ -86,6 +86,7 @@ def _flaws(table: RuleTable, mine: set[str], lines: Sequence[tuple[str, str]]) -
     yield from ((name, flaw) for name, flaw in samples.with_probe_texts(table.knowledge.probes) if name in mine)
     yield from ((name, flaw) for name, flaw in samples.with_common_causes(table.knowledge.common_causes) if name in mine)
     yield from ((name, flaw) for name, flaw in samples.with_redaction(table.knowledge.redaction) if name in mine)
+    yield from ((name, flaw) for name, flaw in samples.with_instruments(table.knowledge.instruments) if name in mine)
     if broken:
         return
     yield from ((rule.id, flaw) for rule in rules for flaw in rule_flaws(rule, table))
@@ -114,12 +115,14 @@ def _counted(table: RuleTable, mine: set[str], healthy: int, flaws: tuple[Flaw, 
     texts = [text for text in known.probes.texts if f"probe text {text.id}" in mine]
     causes = [cause for cause in known.common_causes.causes if f"common cause {cause.id}" in mine]
     redaction = [rule for rule in known.redaction.rules if f"redaction {rule.id}" in mine]
+    watchers = [one for one in known.instruments.instruments if f"instrument {one.id}" in mine]
+    every = (*definitions, *texts, *causes, *redaction, *watchers)
     return Checked(
         version=known.version,
         classes=sum(name in mine for name in known.classes),
-        rules=len(definitions) + len(texts) + len(causes) + len(redaction),
-        samples=sum(len(one.samples) for one in (*definitions, *texts, *causes, *redaction)),
-        near_misses=sum(len(one.near_misses) for one in (*definitions, *texts, *causes, *redaction)),
+        rules=len(every),
+        samples=sum(len(one.samples) for one in every),
+        near_misses=sum(len(one.near_misses) for one in every),
         healthy=healthy,
         flaws=flaws,
     )

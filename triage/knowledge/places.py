@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from triage.knowledge.load import shape_of, toml_files
-from triage.knowledge.schema import CommonCauses, EngineLines, FaultClass, Forks, Probes, Redaction, Xids
+from triage.knowledge.schema import CommonCauses, EngineLines, FaultClass, Forks, Instruments, Probes, Redaction, Xids
 
 _NAMED = re.compile(r"""^\s*(?P<key>id|class|engine|number)\s*=\s*(?:"(?P<double>[^"]+)"|'(?P<single>[^']+)'|(?P<number>\d+))""")
 # Which keys name something in a file of each shape, and with which word before the name.
@@ -20,6 +20,7 @@ _PREFIXES: dict[type[Any], dict[str, str]] = {
     Probes: {"id": "probe text "},
     CommonCauses: {"id": "common cause "},
     Redaction: {"id": "redaction "},
+    Instruments: {"id": "instrument "},
 }
 _HEADER = re.compile(r"^\s*\[\[(?P<table>[\w.]+)\]\]")
 

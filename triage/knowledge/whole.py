@@ -8,7 +8,20 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from triage.knowledge.caches import CacheKinds
-from triage.knowledge.schema import CommonCauses, EngineLines, FaultClass, Forks, Kept, Probes, Redaction, Signature, Troubles, UserText, Xids
+from triage.knowledge.schema import (
+    CommonCauses,
+    EngineLines,
+    FaultClass,
+    Forks,
+    Instruments,
+    Kept,
+    Probes,
+    Redaction,
+    Signature,
+    Troubles,
+    UserText,
+    Xids,
+)
 
 
 class Knowledge(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,6 +39,7 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True):
     common_causes: CommonCauses = CommonCauses()
     redaction: Redaction = Redaction()
     caches: CacheKinds = CacheKinds()
+    instruments: Instruments = Instruments()
 
     def class_of(self, signature: str) -> FaultClass | None:
         """The class whose file holds the signature with this id, if any."""
@@ -61,6 +75,7 @@ def overlaid(old: Knowledge, new: Knowledge) -> Knowledge:
         common_causes=CommonCauses(_merged(old.common_causes.causes, new.common_causes.causes)),
         redaction=with_more(old.redaction, new.redaction),
         caches=CacheKinds(_merged(old.caches.kinds, new.caches.kinds)),
+        instruments=Instruments(_merged(old.instruments.instruments, new.instruments.instruments)),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from triage.knowledge.load import Knowledge
-from triage.knowledge.schema import CommonCause, Line, ProbeText, Signature, When, Xid
+from triage.knowledge.schema import CommonCause, Instrument, Line, ProbeText, Signature, When, Xid
 
 KIND_WORDS = {
     "root": "can be the first fault of an incident; the earliest root over all ranks and processes wins",
@@ -27,6 +27,9 @@ KIND_WORDS = {
     "recorder": "tells whether the flight recorder is armed, or where it wrote",
     "step": "tells which step of the engine failed, and what was scheduled in it",
     "hint": "names no class: it may join incidents of several classes by one cause, as a hint",
+    "heavy": "changes what it watches: runs with different heavy instruments are never pooled",
+    "light": "costs a little all the time: pooled only with runs that carry it, too",
+    "passive": "does nothing before the fault: pooled, and named",
     "trouble": "looks like trouble; it is shown where nothing says why something died, and is never a root",
 }
 SYMBOL_WORDS = {
@@ -59,7 +62,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def entries(knowledge: Knowledge) -> Iterator[Entry]:
-    """All rules, class by class, then those of no class: echoes, lines of engines' lives, trouble, common causes, probe texts, Xids."""
+    """All rules, class by class, then those of no class: echoes, lines of engines' lives, trouble, common causes, instruments, probe texts, Xids."""
     for fault in knowledge.classes.values():
         yield from (_signature(s, fault.id) for s in fault.signatures)
     yield from (_signature(s, "echoes") for s in knowledge.echoes)
@@ -67,6 +70,7 @@ def entries(knowledge: Knowledge) -> Iterator[Entry]:
         yield from (_line(line, engine.engine) for line in engine.lines)
     yield from (_line(line, "trouble") for line in knowledge.trouble.lines)
     yield from (_common_cause(cause) for cause in knowledge.common_causes.causes)
+    yield from (_instrument(one) for one in knowledge.instruments.instruments)
     yield from (_probe_text(text) for text in knowledge.probes.texts)
     yield from (_xid(xid) for xid in knowledge.xids.xids)
 
@@ -131,6 +135,20 @@ def _common_cause(cause: CommonCause) -> Entry:
         pattern=cause.refusals,
         samples=cause.samples,
         near_misses=cause.near_misses,
+    )
+
+
+def _instrument(one: Instrument) -> Entry:
+    return Entry(
+        id=f"instrument {one.id}",
+        group="instruments",
+        kind=one.weight,
+        summary=one.title,
+        meaning=one.effect,
+        sources=("trial",),
+        pattern=" | ".join(f"{word}: {pattern}" for word, pattern in one.signs.items()),
+        samples=one.samples,
+        near_misses=one.near_misses,
     )
 
 
