@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from triage.model import Boot
 
 _PAIR = re.compile(r"[\"']?(?P<name>[A-Za-z_]\w{0,80})[\"']?(?:: |=)(?P<value>\"[^\"]*\"|'[^']*'|[^,{}()\[\]]{1,200})")
-_SECRET = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)
+_SECRET = re.compile(r"(?:^|[_-])(?:key|token|secret|password|credentials?|auth\w*)$|api_?key", re.IGNORECASE)
 # What the log tells of a boot and nobody chose: it differs between two boots of the same configuration.
 _MEASURED = frozenset(
     ("pid", "port", "host", "rank", "world_size", "dp_rank", "pp_rank", "tp_rank", "args", "config", "model_gib", "kv_cache_gib", "kv_cache_tokens",
