@@ -30,6 +30,9 @@ SECTIONS: dict[str, dict[str, str]] = {
         "probe": "Ask an engine whether it answers; one JSON line.",
         "fleet": "Compare hosts: which of them carry most of a class?",
     },
+    "Trials": {
+        "trial": "Plan runs, add them, say what they show and what not.",
+    },
     "Knowledge": {
         "rules": "List, show, check and test the rules.",
         "diff": "Say whose verdict changed between two sets of rules.",
