@@ -34,7 +34,7 @@ def test_from_a_draft_to_a_first_run(tmp_path: Path) -> None:
     added = triage("add", folder, "01", "--item", "first", "--arm", "0.29.0", "--log", log, "--log", samples, "--client", "1x64")
     assert added.exit_code == 0, added.output
     assert added.stdout.startswith("01: pass")
-    assert "forced, 64/64" in added.stdout
+    assert "forced, 64 of 64" in added.stdout
     assert (folder / "runs" / "01" / "engine.log").read_bytes() == log.read_bytes()
     again = triage("add", folder, "01", "--item", "first", "--arm", "0.29.0", "--log", log)
     assert (again.exit_code, "is there already" in again.stderr) == (2, True)
@@ -152,3 +152,16 @@ def test_a_run_is_never_written_over(tmp_path: Path) -> None:
     before = log.read_bytes()
     assert triage("show", folder, "-o", log).exit_code == 2
     assert log.read_bytes() == before
+
+
+def test_a_trial_without_a_run(tmp_path: Path) -> None:
+    folder = copied(tmp_path, "none")
+    assert "no run yet" in triage("show", folder).stdout
+    assert "not run" in triage("verdict", folder).stdout
+
+
+@pytest.mark.parametrize("width", [60, 80, 132])
+def test_nothing_is_wider_than_the_terminal(width: int) -> None:
+    for command in ("show", "verdict", "memory"):
+        told = CliRunner(env={"COLUMNS": str(width)}).invoke(main, ["trial", command, str(NIGHT)]).stdout
+        assert max(map(len, told.splitlines())) <= width, command

@@ -210,7 +210,8 @@ def test_another_build_than_the_arms_makes_a_run_void(tmp_path: Path) -> None:
 
 def test_another_configuration_than_the_arms_makes_a_run_void(tmp_path: Path) -> None:
     folder = copied(tmp_path, "12*")
-    edited(folder / "logs" / "12-forced-0.31-0.95" / "engine.log", lambda text: text.replace("'gpu_memory_utilization': 0.95", "'gpu_memory_utilization': 0.9"))
+    log = folder / "logs" / "12-forced-0.31-0.95" / "engine.log"
+    edited(log, lambda text: text.replace("'gpu_memory_utilization': 0.95", "'gpu_memory_utilization': 0.9"))
     forced = cell(read(folder), "forced", "0.31")
     assert (forced.result, forced.reason) == ("void", "gpu_memory_utilization is 0.9, not 0.95")
 

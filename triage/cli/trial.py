@@ -114,7 +114,7 @@ def _ended(found: Trial, code: int = 0) -> None:
         raise SystemExit(code)
 
 
-@trial.command()
+@trial.command(short_help="Write a trial.toml to fill in.")
 @click.argument("folder", metavar="TRIAL", type=click.Path())
 @click.option("--question", required=True, help="What is to be found out, as a question that a run can answer with no.")
 @click.option("--build", "builds", multiple=True, required=True, metavar="NAME", help="A build under trial; may be given several times.")
@@ -134,7 +134,7 @@ def new(folder: str, question: str, builds: tuple[str, ...]) -> None:
     emit(f"wrote {file}: say in `path` what makes the path run, then `triage trial plan {folder}`")
 
 
-@trial.command()
+@trial.command(short_help="Say what a pass would be worth.")
 @click.argument("folder", metavar="TRIAL", type=click.Path())
 @click.option("--item", "only", multiple=True, metavar="ITEM", help="Only this item; may be given several times.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True, help="How to print the answer.")
@@ -164,7 +164,7 @@ def plan(folder: str, only: tuple[str, ...], form: str) -> None:
         raise SystemExit(INCONCLUSIVE)
 
 
-@trial.command()
+@trial.command(short_help="Register predictions before the runs.")
 @click.argument("folder", metavar="TRIAL", type=click.Path())
 def predict(folder: str) -> None:
     """Register the predictions of trial.toml in the trial's journal, with the time and a hash: before the first run, or they are none.
@@ -188,7 +188,7 @@ def predict(folder: str) -> None:
     emit(f"{number(len(written), 'prediction')} registered" + (f", {kept} were already" if kept else ""))
 
 
-@trial.command()
+@trial.command(short_help="Add a run with its logs.")
 @click.argument("folder", metavar="TRIAL", type=click.Path())
 @click.argument("name", metavar="RUN")
 @click.option("--item", required=True, help="Which item of the trial it is a run of.")
@@ -242,7 +242,7 @@ def _client(text: str | None) -> Any:
     return Client(requests=int(requests), prompts_each=int(prompts or 1))
 
 
-@trial.command()
+@trial.command(short_help="Show runs, instruments, shapes, strata.")
 @_reading
 def show(folder: str, rules: tuple[str, ...], tz: str, year: int | None, form: str, output: str | None) -> None:
     """Show every run: what it carried, in which shape the burst arrived, how it ended, what it counts as; strata side by side.
@@ -259,7 +259,7 @@ def show(folder: str, rules: tuple[str, ...], tz: str, year: int | None, form: s
     _ended(found)
 
 
-@trial.command()
+@trial.command(short_help="Say what may be concluded, and what not.")
 @_reading
 @click.option("--item", "only", multiple=True, metavar="ITEM", help="Only this item; may be given several times.")
 @click.option("--fail-on", multiple=True, metavar="ITEM|any", help="Exit with 1 when this item failed on some build.")
@@ -286,7 +286,7 @@ def verdict(folder: str, rules: tuple[str, ...], tz: str, year: int | None, form
     _ended(told, INCONCLUSIVE if any(cell.result not in ("pass", "fail") for cell in told.cells) else 0)
 
 
-@trial.command()
+@trial.command(short_help="Compare margins of device memory.")
 @click.argument("paths", nargs=-1, required=True, metavar="TRIAL|RUN...", type=click.Path())
 @_how
 @click.option("--reserve", type=click.FloatRange(min=0), metavar="MIB", help="What must stay free at the worst step (default: trial.toml's).")

@@ -136,7 +136,8 @@ def _memory(source: Source, read: Iterator[Piece], tally: Tally, problems: list[
     if log.assumption:
         problems.append(Problem(source.name, log.assumption, lost=False))
     if log.unread:
-        what = f"{log.unread} lines are no sample of device memory, such as {log.first_unread[:80]!r}"
+        count = "1 line is" if log.unread == 1 else f"{log.unread:,} lines are"
+        what = f"{count} no sample of device memory, such as {log.first_unread[:80]!r}"
         problems.append(Problem(source.name, what, lost=False))
     reading = _reading(source, "gpu_memory", tally, problems, (), (), None)
     edges = (min(stamps, key=lambda at: at.earliest), max(stamps, key=lambda at: at.latest)) if stamps else (None, None)

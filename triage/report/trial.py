@@ -14,29 +14,24 @@ from triage.trials.verdicts import Cell, Counted, Stratum
 
 HEADINGS = ("run", "arm", "carries", "shape", "ended", "counts as")
 # What gives way on a narrow terminal, in this order.
-GIVE = (("run", 18), ("arm", 12), ("carries", 14), ("arm", 0), ("run", 12), ("carries", 8))
+GIVE = (("run", 18), ("arm", 12), ("carries", 14), ("arm", 0), ("run", 12), ("carries", 8), ("shape", 6))
 PIECES = {"forced": "forced", "arrived whole": "whole", "arrived in pieces": "pieces", "unknown": "unknown"}
 
 
 def shown(trial: Trial, *, style: str = "simple") -> str:
     """The whole answer; `style` is a format of tabulate (`github`: Markdown, which is not wrapped)."""
-    parts = [*head(trial), "", fitted_table(HEADINGS, [_row(one) for one in trial.counted], style, GIVE)]
+    runs = fitted_table(HEADINGS, [_row(one) for one in trial.counted], style, GIVE) if trial.counted else "no run yet: `triage trial add`"
+    parts = [*head(trial), "", runs]
     for cell in trial.cells:
         lines = list(_strata(cell, style))
         parts += ["", *lines] if lines else []
     parts += ["", *notes(trial)]
-    return fitted("\n".join(parts), style)
+    return fitted(parts, style)
 
 
-def fitted(text: str, style: str) -> str:
-    """Text whose lines are no wider than the terminal; a table already is. Markdown is never wrapped."""
-    if style == "github":
-        return text
-    return "\n".join(line if _is_table(line) else wrapped(line, columns()) for line in text.split("\n"))
-
-
-def _is_table(line: str) -> bool:
-    return "   " in line.strip() and not line.startswith("  ")
+def fitted(parts: Iterable[str], style: str) -> str:
+    """Lines no wider than the terminal. What has several lines is a table and fits already; Markdown is never wrapped."""
+    return "\n".join(part if style == "github" or "\n" in part else wrapped(part, columns()) for part in parts)
 
 
 def head(trial: Trial) -> Iterator[str]:
@@ -101,7 +96,7 @@ def shape_words(run: Run) -> str:
     if not run.item.whole:
         return "-"
     state = PIECES[run.shape.state]
-    return f"{state}, {run.shape.held}/{run.shape.asked}" if run.shape.held is not None else state
+    return f"{state}, {run.shape.held} of {run.shape.asked}" if run.shape.held is not None else state
 
 
 def ended_words(run: Run) -> str:
@@ -124,7 +119,9 @@ def _strata(cell: Cell, style: str) -> Iterator[str]:
         return
     yield f"{title(cell)}: {len(cell.strata)} strata, not pooled"
     rows = [_stratum(stratum, cell) for stratum in cell.strata]
-    yield fitted_table(("instruments", "survived", "of", "burst whole", "95 % bounds"), rows, style, (("instruments", 20),), right=("survived", "of"))
+    headings = ("instruments", "survived", "of", "burst whole", "95 % bounds")
+    give = (("instruments", 20), ("95 % bounds", 0), ("instruments", 12))
+    yield fitted_table(headings, rows, style, give, right=("survived", "of"))
     for one in against(cell):
         yield from tests(one)
     told = [f"{PIECES[one.state]}: {one.survived} of {one.ran} survived" for one in by_shape(cell)]
@@ -190,4 +187,4 @@ def added(trial: Trial, name: str) -> str:
     lines += [f"  shape     {shape_words(run)}: {clean(run.shape.because)}"] if run.item.whole else []
     lines += [f"  path      {clean(shown.words)}: {'shown' if shown.holds else 'NOT SHOWN'}" for shown in run.witnesses]
     lines += [f"  carries   {clean(carried.id)} ({carried.weight}; {clean(', '.join(carried.found))})" for carried in run.instruments]
-    return fitted("\n".join(lines), "simple")
+    return fitted(lines, "simple")

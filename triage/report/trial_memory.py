@@ -22,7 +22,7 @@ def memory(counted: Sequence[Counted], ladders: Sequence[Ladder], reserve: float
     """The whole answer, in MiB; `reserve` must stay free at the worst step, None: nothing was stated."""
     runs = [one.run for one in counted]
     if not any(run.memory for run in runs):
-        return fitted(NOTHING, style)
+        return fitted([NOTHING], style)
     parts = ["device memory in MiB; free: the least that was left at the worst step"]
     for ladder in ladders:
         what = "a ladder" if len(ladder.values) > 1 else "one rung"
@@ -31,12 +31,12 @@ def memory(counted: Sequence[Counted], ladders: Sequence[Ladder], reserve: float
     others = [run for run in runs if run.memory and run.name not in on_a_ladder]
     parts += ["", "not on a ladder", _others(others, style)] if others else []
     parts += ["", *_notes(runs), *_unfit(counted)]
-    return fitted("\n".join(parts), style)
+    return fitted(parts, style)
 
 
 def _table(ladder: Ladder, style: str) -> str:
     rows = [_row(ladder, rung) for value in ladder.values for build in ladder.builds if (rung := ladder.rung(build, value)) is not None]
-    return fitted_table(HEADINGS, rows, style, (("KV tokens", 0),), right=FIGURES)
+    return fitted_table(HEADINGS, rows, style, (("KV tokens", 0), ("lived", 0), ("KV", 0)), right=FIGURES)
 
 
 def _row(ladder: Ladder, rung: Rung) -> tuple[str, ...]:
@@ -53,7 +53,7 @@ def _others(runs: Sequence[Run], style: str) -> str:
         for run in runs
         for one in run.memory
     ]
-    return fitted_table(("run", "build", "at rest", "step", "free", "ended"), rows, style, (("run", 18),), right=FIGURES)
+    return fitted_table(("run", "build", "at rest", "step", "free", "ended"), rows, style, (("run", 18), ("build", 0)), right=FIGURES)
 
 
 def _free(one: Memory) -> str:

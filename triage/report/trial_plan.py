@@ -16,7 +16,7 @@ GIVE = (("item", 14), ("runs for 95 %", 0), ("fails with the fault", 0))
 def planned(plans: Sequence[Plan], *, style: str = "simple") -> str:
     """The table and, below it, what each plan can tell and which are refused."""
     table = fitted_table(HEADINGS, [_row(plan) for plan in plans], style, GIVE, right=("runs",))
-    return fitted("\n".join([table, "", *(line for plan in plans for line in _words(plan))]), style)
+    return fitted([table, "", *(line for plan in plans for line in _words(plan))], style)
 
 
 def _row(plan: Plan) -> tuple[str, ...]:

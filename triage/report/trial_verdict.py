@@ -26,7 +26,7 @@ def verdict(trial: Trial, *, style: str = "simple") -> str:
     told = predictions(trial.predictions, style)
     parts += ["", *told] if told else []
     parts += ["", *_around(trial)]
-    return fitted("\n".join(parts), style)
+    return fitted(parts, style)
 
 
 def _why(cell: Cell) -> str:
@@ -43,7 +43,7 @@ def matrix(trial: Trial, style: str) -> str:
     rows = [
         (clean(item.id), _short(trial, item, config), *(_cell(trial.cell(item, config, build)) for build in builds)) for item, config in trial.rows()
     ]
-    return fitted_table(headings, rows, style, (("booted with", 16),))
+    return fitted_table(headings, rows, style, (("booted with", 16), ("booted with", 8), *((heading, 10) for heading in headings[2:])))
 
 
 def _short(trial: Trial, item: Item, config: Config) -> str:
@@ -114,7 +114,7 @@ def predictions(found: Sequence[Tested], style: str) -> list[str]:
         for one in found
     ]  # fmt: skip
     headings = ("prediction", "arm", "MiB", "predicted", "measured", "off by", "written")
-    give = (("MiB", 0), ("arm", 0), ("prediction", 12))
+    give = (("MiB", 0), ("arm", 0), ("prediction", 12), ("written", 8))
     lines = [fitted_table(headings, rows, style, give, right=("predicted", "measured", "off by"))]
     late = [clean(one.prediction.id) for one in found if one.registered is not None and not one.is_before]
     lines += [f"written after the first run that they speak of, so no predictions: {', '.join(late)}"] if late else []
@@ -145,7 +145,7 @@ def _registered(one: Tested) -> str:
     if one.registered is None:
         return "not registered"
     when = datetime.fromtimestamp(one.registered, UTC).strftime("%m-%d %H:%M")
-    return f"{when}, before" if one.is_before else f"{when}, LATE"
+    return f"before, {when}" if one.is_before else f"LATE, {when}"
 
 
 def _around(trial: Trial) -> Iterator[str]:
