@@ -10,7 +10,7 @@ from triage.model import Boot, Event, Incident, Instant, Place, SourceInfo, Verd
 from triage.parsers.gpu_memory import MemorySample
 from triage.parsers.reading import Reading
 from triage.trials.ladder import Ladder, Rung
-from triage.trials.memory import Memory, measured, mib
+from triage.trials.memory import BootLines, Memory, boot_lines, measured, mib
 
 TOTAL = 1000.0
 BOOT = Boot(id="b", source="s", engine="vllm", start=Instant.sharp(10), ready=Instant.sharp(50), end=Instant.sharp(100))
@@ -99,3 +99,17 @@ def test_the_setting_for_a_margin_lies_between_its_rungs(less: float, gap: float
     setting = ladder(rung(0.90, less + gap), rung(0.95, less)).setting_for("a", wanted)
     if less <= wanted <= less + gap:
         assert setting == pytest.approx(0.95 - 0.05 * (wanted - less) / gap, abs=1e-6)
+
+
+def event(rank: int, **data: str) -> Event:
+    return Event(kind="config", rule="r", place=Place("s", "s", 0), text="", rank=rank, data=data)
+
+
+def test_boot_lines_of_several_ranks() -> None:
+    told = (event(0, model_gib="5.4", avail_gb="40.0"), event(1, model_gib="5.5", avail_gb="39.0"), event(0, avail_gb="3.5"), event(1, avail_gb="2.5"))
+    boot = Boot(id="b", source="s", engine="sglang", events=(*told, event(0, kv_cache_gib="6.6", graphs_gib="x")))
+    assert boot_lines(boot) == BootLines(weights=5.5, kv_cache=6.6, free=2.5)
+
+
+def test_a_boot_that_says_nothing_of_memory() -> None:
+    assert boot_lines(BOOT).is_empty

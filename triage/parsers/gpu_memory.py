@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, tzinfo
+from itertools import chain, islice
 from typing import NamedTuple
 
 import msgspec
@@ -75,16 +76,16 @@ def looks_like_gpu_memory(lines: Sequence[str]) -> bool:
 def parse(rows: Iterable[Row], zone: tzinfo | None = None) -> MemoryLog:
     """All samples of one log. Stamps without a zone are in `zone` (default UTC); never raises for what a line holds."""
     reader = _Reader(zone)
-    kept = [row for row in rows if row.text.strip()]
-    columns, assumption = _layout(kept)
-    reader.columns = columns
-    samples = [sample for row in kept for sample in reader.read(row)]
+    told = (row for row in rows if row.text.strip())
+    first = list(islice(told, MOST_ROWS_TRIED))
+    reader.columns, assumption = _layout(first)
+    samples = [sample for row in chain(first, told) for sample in reader.read(row)]
     return MemoryLog(tuple(samples), assumption if samples else "", reader.unread, reader.first_unread)
 
 
 def _layout(rows: Sequence[Row]) -> tuple[Columns | None, str]:
     """The columns of a CSV whose heading was left out, and what that takes for granted."""
-    texts = [row.text for row in rows[:MOST_ROWS_TRIED]]
+    texts = [row.text for row in rows]
     if any(is_heading(text) for text in texts) or any(_TABLE_MEMORY.search(text) for text in texts):
         return None, ""
     columns = guessed([_cells(text) for text in texts])

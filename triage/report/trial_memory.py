@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from triage.report.fitting import fitted_table
 from triage.report.trial import ended_words, fitted
 from triage.report.words import clean
-from triage.trials.ladder import Ladder, Pair, Rung
-from triage.trials.memory import Memory
+from triage.trials.ladder import SETTINGS, Ladder, Pair, Rung
+from triage.trials.memory import BootLines, Memory, boot_lines
 from triage.trials.runs import Run
 from triage.trials.verdicts import Counted
 
@@ -22,7 +22,8 @@ def memory(counted: Sequence[Counted], ladders: Sequence[Ladder], reserve: float
     """The whole answer, in MiB; `reserve` must stay free at the worst step, None: nothing was stated."""
     runs = [one.run for one in counted]
     if not any(run.memory for run in runs):
-        return fitted([NOTHING], style)
+        told = _boot_table(runs, style)
+        return fitted([NOTHING, *(["", "by the boots' own lines, GiB", told] if told else [])], style)
     parts = ["device memory in MiB; free: the least that was left at the worst step"]
     for ladder in ladders:
         what = "a ladder" if len(ladder.values) > 1 else "one rung"
@@ -30,6 +31,8 @@ def memory(counted: Sequence[Counted], ladders: Sequence[Ladder], reserve: float
     on_a_ladder = {name for ladder in ladders for name in ladder.runs}
     others = [run for run in runs if run.memory and run.name not in on_a_ladder]
     parts += ["", "not on a ladder", _others(others, style)] if others else []
+    told = _boot_table(runs, style)
+    parts += ["", "by the boots' own lines, GiB", told] if told else []
     parts += ["", *_notes(runs), *_unfit(counted)]
     return fitted(parts, style)
 
@@ -54,6 +57,19 @@ def _others(runs: Sequence[Run], style: str) -> str:
         for one in run.memory
     ]
     return fitted_table(("run", "build", "at rest", "step", "free", "ended"), rows, style, (("run", 18), ("build", 0)), right=FIGURES)
+
+
+def _boot_table(runs: Sequence[Run], style: str) -> str:
+    """What the engines say themselves of weights, cache and graphs, each boot that says the same once; nothing where none does."""
+    rows = []
+    for run in runs:
+        lines = boot_lines(run.boot) if run.boot else BootLines()
+        if not lines.is_empty:
+            setting = next((run.told[name] for name in SETTINGS if name in run.told), "-")
+            figures = ("-" if value is None else f"{value:.2f}" for value in (lines.weights, lines.kv_cache, lines.graphs, lines.free))
+            rows.append((clean(run.build.name), clean(setting), *figures))
+    headings = ("build", "setting", "weights", "KV cache", "graphs", "free after")
+    return fitted_table(headings, sorted(dict.fromkeys(rows)), style, (("graphs", 0),), right=headings[2:]) if rows else ""
 
 
 def _free(one: Memory) -> str:

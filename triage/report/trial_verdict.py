@@ -158,4 +158,20 @@ def _around(trial: Trial) -> Iterator[str]:
         still = ", and it had not come back when the probes end" if trial.downtime.open else ""
         told = f"{number(trial.downtime.outages, 'outage')}, {number(trial.downtime.failed, 'failed probe')}"
         yield f"the probed service was down for {span} while the trial ran ({told}{still})" if trial.downtime.outages else "the probed service was up"
+    if trial.manifest.stop:
+        yield f"stop rule, as the trial states it: {clean(trial.manifest.stop)}"
+    yield from _beyond_plan(trial)
     yield from (note for note in notes(trial) if not note.startswith("blind: "))
+
+
+def _beyond_plan(trial: Trial) -> Iterator[str]:
+    """Where more or fewer runs were made than were planned; what was watched was not planned as such."""
+    off = []
+    for cell in trial.cells:
+        made = sum(len(stratum.replicates) for stratum in cell.clean)
+        if cell.item.runs and made and made != cell.item.runs:
+            off.append((made > cell.item.runs, f"{title(cell)} ({made} of {cell.item.runs})"))
+    if more := [told for is_more, told in off if is_more]:
+        yield f"more runs than planned: {'; '.join(more)}: where they were added after a look at the others, every p is too small"
+    if fewer := [told for is_more, told in off if not is_more]:
+        yield f"fewer runs than planned: {'; '.join(fewer)}"

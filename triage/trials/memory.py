@@ -7,7 +7,7 @@ between two samples is not seen. So what is free by samples is an upper bound, a
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from statistics import median
 
@@ -19,6 +19,7 @@ from triage.parsers.reading import Reading
 
 _AMOUNT = re.compile(r"(?P<number>\d+(?:\.\d+)?) ?(?P<unit>[KMGT]i?B|B(?:ytes)?|bytes)")
 _CAPACITY = re.compile(r"total capac?i?ty of (?P<total>[\d.]+ [KMGT]i?B)")
+_FIGURE = re.compile(r"-?\d{1,9}(?:\.\d{1,9})?")
 _MIB = {"B": 2.0**-20, "K": 2.0**-10, "M": 1.0, "G": 2.0**10, "T": 2.0**20}
 
 
@@ -53,6 +54,37 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     def margin(self) -> float | None:
         """What is left at the worst step; where an allocation failed, an upper bound: the step may have wanted more after it."""
         return -self.short if self.short is not None else self.free
+
+
+class BootLines(msgspec.Struct, frozen=True, kw_only=True):
+    """What a boot's own lines say of memory; GiB as the engine rounds them, of several ranks the most that is taken and the least that is free."""
+
+    weights: float | None = None
+    kv_cache: float | None = None
+    graphs: float | None = None
+    free: float | None = None  # after weights, cache and graphs
+
+    @property
+    def is_empty(self) -> bool:
+        return all(value is None for value in (self.weights, self.kv_cache, self.graphs, self.free))
+
+
+def boot_lines(boot: Boot) -> BootLines:
+    """What a boot told. SGLang writes GB and means GiB; what was free is told several times, and the last word of each rank counts."""
+    free: dict[str, float] = {}
+    for event in boot.events:
+        for value in _values(event.data, ("avail_gb", "free_after_pool_gb")):
+            free[f"{event.process}{event.rank}"] = value
+    found = {name: [v for e in boot.events for v in _values(e.data, keys)] for name, keys in _TOLD.items()}
+    return BootLines(free=min(free.values(), default=None), **{name: max(values, default=None) for name, values in found.items()})
+
+
+_TOLD = {"weights": ("model_gib", "model_gb"), "kv_cache": ("kv_cache_gib",), "graphs": ("graphs_gib",)}
+
+
+def _values(data: Mapping[str, str], keys: Sequence[str]) -> list[float]:
+    texts = [data[key] for key in keys if key in data]
+    return [float(text) for text in texts if _FIGURE.fullmatch(text)]
 
 
 def measured(readings: Sequence[Reading], lives: Sequence[Boot], fault: Verdict | None, work: Seconds | None) -> tuple[Memory, ...]:
