@@ -106,7 +106,8 @@ def event(rank: int, **data: str) -> Event:
 
 
 def test_boot_lines_of_several_ranks() -> None:
-    told = (event(0, model_gib="5.4", avail_gb="40.0"), event(1, model_gib="5.5", avail_gb="39.0"), event(0, avail_gb="3.5"), event(1, avail_gb="2.5"))
+    first = (event(0, model_gib="5.4", avail_gb="40.0"), event(1, model_gib="5.5", avail_gb="39.0"))
+    told = (*first, event(0, avail_gb="3.5"), event(1, avail_gb="2.5"))
     boot = Boot(id="b", source="s", engine="sglang", events=(*told, event(0, kv_cache_gib="6.6", graphs_gib="x")))
     assert boot_lines(boot) == BootLines(weights=5.5, kv_cache=6.6, free=2.5)
 
