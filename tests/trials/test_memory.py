@@ -114,3 +114,13 @@ def test_boot_lines_of_several_ranks() -> None:
 
 def test_a_boot_that_says_nothing_of_memory() -> None:
     assert boot_lines(BOOT).is_empty
+
+
+def test_processes_are_added_up_where_only_they_were_sampled() -> None:
+    rows = [(55.0, 11, 500.0), (55.0, 12, 100.0), (80.0, 11, 700.0), (80.0, 12, 100.0)]
+    processes = tuple(MemorySample(Instant.sharp(at), "0", used, pid=pid) for at, pid, used in rows)
+    only = Reading(info=SourceInfo(name="m", kind="gpu_memory"), memory=processes)
+    (one,) = measured([only], [BOOT], None, 60.0)
+    assert (one.rest, one.worst, one.step, one.free) == (600, 800, 200, None)
+    (both,) = measured([only, reading(*LIFE)], [BOOT], None, 60.0)
+    assert both.worst == 950  # the device's own samples tell more

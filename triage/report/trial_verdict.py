@@ -92,6 +92,15 @@ def _worth(trial: Trial) -> Iterator[str]:
             fewest = min(passes)
             told = f"{clean(item.id)}: {number(fewest, 'pass')} in a cell excludes only a failure rate above {at_most(0, fewest):.0%} (at 95 %)"
             yield told + _lucky(item, fewest)
+            yield _controlled(trial, item)
+
+
+def _controlled(trial: Trial, item: Item) -> str:
+    """Whether the trial itself shows that an item can fail."""
+    failed = [cell for cell in trial.cells if cell.item.id == item.id and cell.result == "fail"]
+    if not failed:
+        return f"{clean(item.id)}: no run of it failed anywhere in this trial: nothing here shows that it can"
+    return f"{clean(item.id)}: it can fail: {'; '.join(f'{title(cell)} ({clean(cell.reason)})' for cell in failed)}"
 
 
 def _lucky(item: Item, passes: int) -> str:

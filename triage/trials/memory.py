@@ -13,7 +13,7 @@ from statistics import median
 
 import msgspec
 
-from triage.model import Boot, Seconds, Verdict
+from triage.model import Boot, Instant, Seconds, Verdict
 from triage.parsers.gpu_memory import MemorySample
 from triage.parsers.reading import Reading
 
@@ -89,7 +89,8 @@ def _values(data: Mapping[str, str], keys: Sequence[str]) -> list[float]:
 
 def measured(readings: Sequence[Reading], lives: Sequence[Boot], fault: Verdict | None, work: Seconds | None) -> tuple[Memory, ...]:
     """The memory of each GPU that was sampled, or that an allocation failed on. `work`: when the engine was given any."""
-    samples = [sample for reading in readings for sample in reading.memory if sample.pid is None and sample.at is not None]
+    every = [sample for reading in readings for sample in reading.memory if sample.at is not None]
+    samples = [sample for sample in every if sample.pid is None] or _of_processes(every)
     by_gpu: dict[str, list[MemorySample]] = {}
     for sample in samples:
         by_gpu.setdefault(sample.gpu, []).append(sample)
@@ -100,6 +101,14 @@ def measured(readings: Sequence[Reading], lives: Sequence[Boot], fault: Verdict 
         before = found.get(gpu, Memory(gpu=gpu))
         found[gpu] = msgspec.structs.replace(before, short=failed.short, free=failed.free, total=before.total or failed.total)
     return tuple(found[gpu] for gpu in sorted(found))
+
+
+def _of_processes(samples: Sequence[MemorySample]) -> list[MemorySample]:
+    """What all processes on a GPU had in use at each moment, where only they were sampled: nothing tells then what was free."""
+    sums: dict[tuple[str, Instant | None], float] = {}
+    for sample in samples:
+        sums[sample.gpu, sample.at] = sums.get((sample.gpu, sample.at), 0.0) + sample.used
+    return [MemorySample(at, gpu, used) for (gpu, at), used in sums.items()]
 
 
 def mib(text: str) -> float | None:
