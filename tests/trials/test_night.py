@@ -9,12 +9,13 @@ from click.testing import CliRunner
 
 from tests.trials.night import NIGHT, cell, copied, edited, night, read, run
 from triage.cli.main import main
-from triage.ledger.journal import JournalError
+from triage.ledger.journal import JournalError, append
 from triage.trials.comparing import against, by_shape
 from triage.trials.ladder import ladders
-from triage.trials.predictions import lean
+from triage.trials.predictions import KIND, lean
 
 GOLDEN = Path(__file__).parent / "golden"
+PREDICTION = {"id": "margin-0.94", "item": "forced", "arm": "0.31 at 0.94", "quantity": "free_at_worst_step"}
 
 
 @pytest.mark.parametrize(("command", "code"), [("show", 0), ("verdict", 5), ("memory", 0), ("plan", 5)])
@@ -270,6 +271,13 @@ def test_an_edited_prediction_is_told_and_the_registered_one_counts(tmp_path: Pa
     (one,) = [one for one in read(folder).predictions if one.prediction.id == "margin-0.94"]
     assert one.edited
     assert (one.prediction.value, one.residual) == (195, -21)
+
+
+def test_a_second_thought_under_the_same_name_does_not_count(tmp_path: Path) -> None:
+    folder = copied(tmp_path, "14*")
+    append(folder / "predictions.jsonl", KIND, "margin-0.94", {**PREDICTION, "value": 175.0})
+    (one,) = [one for one in read(folder).predictions if one.prediction.id == "margin-0.94"]
+    assert (one.prediction.value, one.is_before) == (195, True)
 
 
 def test_a_changed_journal_concludes_nothing(tmp_path: Path) -> None:

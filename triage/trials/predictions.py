@@ -69,7 +69,7 @@ def register(manifest: Manifest, journal: Path, *, at: Seconds | None = None) ->
 
 def tested(manifest: Manifest, runs: Sequence[Run], journal: Path) -> tuple[Tested, ...]:
     """Every prediction, registered or not, with what its arm gave. Raises JournalError for a journal that was changed."""
-    registered = {record.subject: record for record in read(journal) if record.kind == KIND}
+    registered = {record.subject: record for record in reversed(read(journal)) if record.kind == KIND}  # of several under one name the first
     stated = {one.id: one for one in manifest.predictions}
     return tuple(_tested(registered.get(name), stated.get(name), runs) for name in dict.fromkeys((*stated, *registered)))
 
