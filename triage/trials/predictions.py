@@ -5,12 +5,13 @@ A registered prediction is a record of the journal of the trial; what trial.toml
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 
-from triage.ledger.journal import JournalError, Record, append, read
+from triage.ledger.journal import JournalError, Record, WrittenError, append, read
 from triage.model import Seconds
 from triage.trials.exact import signs
 from triage.trials.manifest import Manifest, Prediction, Quantity
@@ -62,9 +63,12 @@ class Lean(msgspec.Struct, frozen=True):
 
 
 def register(manifest: Manifest, journal: Path, *, at: Seconds | None = None) -> list[Record]:
-    """Write the predictions of a trial that are not registered yet into its journal. Raises JournalError."""
-    known = {record.subject for record in read(journal) if record.kind == KIND}
-    return [append(journal, KIND, one.id, msgspec.to_builtins(one), at=at) for one in manifest.predictions if one.id not in known]
+    """Write the predictions of a trial that are not registered yet into its journal, and return the records. Raises JournalError."""
+    written = []
+    for one in manifest.predictions:
+        with contextlib.suppress(WrittenError):
+            written.append(append(journal, KIND, one.id, msgspec.to_builtins(one), at=at, once=True))
+    return written
 
 
 def tested(manifest: Manifest, runs: Sequence[Run], journal: Path) -> tuple[Tested, ...]:
