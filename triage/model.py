@@ -8,7 +8,8 @@ import msgspec
 
 Seconds = float
 How = Literal["outer stamp", "inner stamp", "carried", "file time", "computed"]
-Kind = Literal["engine", "probe", "flight_recorder", "kernel"]
+Kind = Literal["engine", "probe", "flight_recorder", "kernel", "gpu_memory"]
+LOGS: tuple[Kind, ...] = ("engine", "kernel")  # the kinds that show a fault where there is one
 Role = Literal["root", "consequence", "context", "teardown"]
 Family = Literal["hang", "instant", "memory", "hardware", "boot", "none", "-"]
 DumpState = Literal["present", "absent", "not armed", "not collected"]

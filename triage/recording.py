@@ -19,7 +19,7 @@ from triage.history.region import ALWAYS, Region, cut_for, key_of, load_region
 from triage.history.store import Store
 from triage.knowledge.load import Knowledge
 from triage.knowledge.table import RuleTable
-from triage.model import Boot, Event, Outage, Place, Probe, Seconds, Verdict
+from triage.model import LOGS, Boot, Event, Outage, Place, Probe, Seconds, Verdict
 from triage.parsers.reading import Reading
 from triage.pipeline import Evidence, judged
 from triage.sources.numbering import line_numbers
@@ -62,7 +62,7 @@ def record(
         dumps = merge_dumps(db, evidence.dumps)
         merger = EventMerger(db, _harmless(known))
         near = _outages(load_probes(db, _first(evidence.readings)))
-        merged = [merger.merge(_window(r, source, origins, near)) for r in evidence.readings if r.info.kind != "probe"]
+        merged = [merger.merge(_window(r, source, origins, near)) for r in evidence.readings if r.info.kind in LOGS]
         _cover(store, evidence.readings, source, origins)
         times = [at for at in (*probes, dumps, *(m.earliest for m in merged)) if at is not None]
         if evidence.dumps and not store.meta(DUMPS_READ):
@@ -178,7 +178,7 @@ def _first(readings: Sequence[Reading]) -> Seconds:
 def _cover(store: Store, readings: Sequence[Reading], source: str, origins: Origins) -> None:
     for reading in readings:
         info, name = reading.info, _name(reading, source, origins)
-        if info.kind != "probe" and info.first and info.last:
+        if info.kind in LOGS and info.first and info.last:
             cover(store.db, "log", name, [(info.first.earliest, info.last.latest)], IDLE)
         for series, own in _by_series(reading, name).items():
             cover(store.db, "probe", series, covered(own), PROBE_SILENCE * _usual(own))

@@ -286,6 +286,37 @@ def test_a_common_cause_is_held_against_its_samples_and_the_rules(tmp_path: Path
     assert [(flaw.check, flaw.rule) for flaw in found] == ([(question, "common cause spill")] if question else [])
 
 
+INSTRUMENT = """\
+[[instrument]]
+id = "tracer"
+title = "a tracer"
+weight = "heavy"
+effect = "Everything is slower."
+environment = "^TRACER=1$"
+samples = ["environment TRACER=1"]
+near_misses = ["environment TRACER=0"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "question"),
+    [
+        ("", "", ""),
+        ("samples = [", "lines = 'x'\nsamples = [", "sample"),
+        ('"environment TRACER=1"', '"environment TRACER=2"', "sample"),
+        ('"environment TRACER=0"', '"environment TRACER=1"', "near miss"),
+        ('"environment TRACER=1"', '"TRACER=1"', "sample"),
+        ('environment = "^TRACER=1$"', 'environment = "("', "pattern"),
+        ('"heavy"', '"enormous"', "schema"),
+        ("[[instrument]]", INSTRUMENT + "[[instrument]]", "id"),
+    ],
+)
+def test_an_instrument_is_held_against_its_samples(tmp_path: Path, right: str, wrong: str, question: str) -> None:
+    assert right in INSTRUMENT
+    found = flaws(tmp_path, instruments=INSTRUMENT.replace(right, wrong, 1) if right else INSTRUMENT)
+    assert {flaw.check for flaw in found} >= {question} if question else not found
+
+
 def test_alternatives_are_those_of_the_top_level() -> None:
     assert alternatives(r"a(?:b|c)|d\||[|]e") == {"a(?:b|c)", r"d\|", "[|]e"}
 

@@ -171,3 +171,26 @@ def test_a_fault_behind_the_fields_of_an_envelope_inside_another_is_found(outer:
     lines = [BANNER, *([f"{outer}{inner}\n"] * 3)]
     events = reading(tmp_path / "vllm.log", "".join(lines)).events
     assert len({event.place.offset for event in events if event.fault == "device-oom"}) == 3
+
+
+@pytest.mark.parametrize("requests", [3, 64, 400])
+def test_a_step_is_read_out_of_a_dump_of_any_length(tmp_path: Path, requests: int) -> None:
+    new = ", ".join(f"NewRequestData(req_id=cmpl-{n},prompt_token_ids_len=128,sampling_params=SamplingParams({'x' * 300}))" for n in range(requests))
+    counts = ", ".join(f"cmpl-{n}: 128" for n in range(requests))
+    step = f"num_scheduled_tokens={{{counts}}}, total_num_scheduled_tokens={requests * 128}, scheduled_spec_decode_tokens={{}}"
+    head = "2026-11-01T09:05:00Z (EngineCore pid=7) ERROR 11-01 09:05:00 [dump_input.py:79] Dumping scheduler output for model execution: "
+    dump = f"{head}SchedulerOutput(scheduled_new_reqs=[{new}], {step}, finished_req_ids=[])"
+    (found,) = [e for e in reading(tmp_path / "engine.log", f"{BANNER}{dump}\n").events if e.kind == "step"]
+    assert (found.data["tokens"], found.data["prefills"]) == (str(requests * 128), str(requests))
+
+
+def test_samples_of_gpu_memory_are_a_source_and_no_coverage(tmp_path: Path) -> None:
+    told = "timestamp, index, memory.used [MiB]\n2026/11/01 09:00:00.000, 0, 10 MiB\n2026/11/01 10:00:00.000, 0, 12 MiB\n"
+    (tmp_path / "gpu.csv").write_text(told)
+    (tmp_path / "engine.log").write_text(BANNER)
+    findings = classify([str(tmp_path)])
+    assert {source.name: source.kind for source in findings.sources} == {"engine.log": "engine", "gpu.csv": "gpu_memory"}
+    assert not findings.problems
+    assert findings.coverage.start is not None
+    assert findings.coverage.end is not None
+    assert findings.coverage.end - findings.coverage.start <= 1  # the banner's second alone

@@ -39,6 +39,9 @@ SECTIONS: dict[str, dict[str, str]] = {
         "power": "Say what a test that passes can tell.",
         "rate": "Say how often each class comes, with exact intervals.",
     },
+    "Trials": {
+        "trial": "Plan runs, add them, say what they show and what not.",
+    },
     "Knowledge": {
         "rules": "List, show, check and test the rules.",
         "diff": "Say whose verdict changed between two sets of rules.",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-KINDS = ("engine", "probe", "flight_recorder", "kernel")
+KINDS = ("engine", "probe", "flight_recorder", "kernel", "gpu_memory")
 PARTLY_READ = 3
 NOTHING_READ = 2
 WARNINGS_SHOWN = 20

@@ -88,6 +88,7 @@ def _flaws(table: RuleTable, mine: set[str], lines: Sequence[tuple[str, str]]) -
     yield from ((name, flaw) for name, flaw in samples.with_common_causes(table.knowledge.common_causes) if name in mine)
     yield from ((name, flaw) for name, flaw in samples.with_redaction(table.knowledge.redaction) if name in mine)
     yield from ((name, flaw) for name, flaw in configuration_flaws(table.knowledge) if name in mine)
+    yield from ((name, flaw) for name, flaw in samples.with_instruments(table.knowledge.instruments) if name in mine)
     if broken:
         return
     yield from ((rule.id, flaw) for rule in rules for flaw in rule_flaws(rule, table))
@@ -116,7 +117,8 @@ def _counted(table: RuleTable, mine: set[str], healthy: int, flaws: tuple[Flaw, 
     texts = [text for text in known.probes.texts if f"probe text {text.id}" in mine]
     causes = [cause for cause in known.common_causes.causes if f"common cause {cause.id}" in mine]
     redaction = [rule for rule in known.redaction.rules if f"redaction {rule.id}" in mine]
-    every = (*definitions, *texts, *causes, *redaction)
+    watchers = [one for one in known.instruments.instruments if f"instrument {one.id}" in mine]
+    every = (*definitions, *texts, *causes, *redaction, *watchers)
     configured, shown, near = configuration_samples(known, mine)
     return Checked(
         version=known.version,

@@ -17,7 +17,7 @@ from triage.knowledge.caches import CacheKinds
 from triage.knowledge.configuration import EngineFlags, Gates, Mechanisms
 from triage.knowledge.fragments import FragmentError, with_fragments, written_out
 from triage.knowledge.redaction import Redaction
-from triage.knowledge.schema import CommonCauses, Echoes, EngineLines, FaultClass, Forks, Fragment, Probes, Troubles, UserText, Xids
+from triage.knowledge.schema import CommonCauses, Echoes, EngineLines, FaultClass, Forks, Fragment, Instruments, Probes, Troubles, UserText, Xids
 from triage.knowledge.whole import Knowledge, overlaid
 
 __all__ = ["Knowledge", "RuleError", "builtin_rules", "load"]
@@ -146,6 +146,7 @@ _SINGLE_FILES: dict[str, tuple[str, type[Any] | None]] = {
     "trouble.toml": ("trouble", Troubles),
     "common_causes.toml": ("common_causes", CommonCauses),
     "caches.toml": ("caches", CacheKinds),
+    "instruments.toml": ("instruments", Instruments),
     "user_text.toml": ("user_text", UserText),
     "redact.toml": ("redaction", Redaction),
     FRAGMENTS: ("fragments", dict[str, Fragment]),
@@ -215,6 +216,8 @@ def ids_in(told: Any) -> list[str]:
         return [f"redaction {rule.id}" for rule in told.rules]
     if isinstance(told, CacheKinds):
         return [f"cache {kind.id}" for kind in told.kinds]
+    if isinstance(told, Instruments):
+        return [f"instrument {one.id}" for one in told.instruments]
     if isinstance(told, Xids):
         return [f"Xid {xid.number}" for xid in told.xids]
     if isinstance(told, Echoes):

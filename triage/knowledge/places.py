@@ -10,7 +10,7 @@ from typing import Any
 from triage.knowledge.configuration import EngineFlags, Gates, Mechanisms
 from triage.knowledge.load import shape_of, toml_files
 from triage.knowledge.redaction import Redaction
-from triage.knowledge.schema import CommonCauses, EngineLines, FaultClass, Forks, Probes, Xids
+from triage.knowledge.schema import CommonCauses, EngineLines, FaultClass, Forks, Instruments, Probes, Xids
 
 _NAMED = re.compile(r"""^\s*(?P<key>id|class|engine|number)\s*=\s*(?:"(?P<double>[^"]+)"|'(?P<single>[^']+)'|(?P<number>\d+))""")
 # Which keys name something in a file of each shape, and with which word before the name.
@@ -25,6 +25,7 @@ _PREFIXES: dict[type[Any], dict[str, str]] = {
     Redaction: {"id": "redaction "},
     Gates: {"id": "gate "},
     Mechanisms: {"id": "mechanism "},
+    Instruments: {"id": "instrument "},
 }
 _HEADER = re.compile(r"^\s*\[\[(?P<table>[\w.]+)\]\]")
 

@@ -9,7 +9,7 @@ import regex
 
 from triage.knowledge.caches import CacheKinds
 from triage.knowledge.redaction import Redaction
-from triage.knowledge.schema import CommonCauses, Probes, Signature, UserText
+from triage.knowledge.schema import CommonCauses, Instruments, Probes, Signature, UserText
 
 
 def bad_regexes(told: Any) -> Iterator[tuple[str, str]]:
@@ -34,6 +34,9 @@ def _expressions(told: Any) -> Iterator[tuple[str, str, str]]:
     elif isinstance(told, CacheKinds):
         for kind in told.kinds:
             yield from ((kind.id, key, getattr(kind, key)) for key in ("path", "holds", "only"))
+    elif isinstance(told, Instruments):
+        for one in told.instruments:
+            yield from ((f"instrument {one.id}", word, pattern) for word, pattern in one.signs.items())
     elif isinstance(told, Probes):
         yield from ((text.id, "pattern", text.pattern) for text in told.texts)
     for rule in getattr(told, "signatures", getattr(told, "lines", ())):

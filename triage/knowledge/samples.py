@@ -10,7 +10,7 @@ from triage.knowledge.flaws import Flaw, quoted
 from triage.knowledge.load import RuleError
 from triage.knowledge.redaction import Redaction
 from triage.knowledge.scanner import Scanner
-from triage.knowledge.schema import CommonCauses, Probes, ProbeText
+from triage.knowledge.schema import CommonCauses, Instrument, Instruments, Probes, ProbeText
 from triage.knowledge.table import SECONDS_PER_LINE, Rule, RuleTable
 
 ENVELOPE = "2026-11-01T09:43:00.123456789Z stderr F {}\n"
@@ -98,6 +98,25 @@ def with_redaction(redaction: Redaction) -> Iterator[tuple[str, Flaw]]:
     for name in redaction.names:
         if "value" not in regex.compile(name.pattern).groupindex:
             yield f"redaction {name.id}", Flaw(check="capture", what="has no group `value`, which gets the pseudonym: write (?P<value>...)")
+
+
+def with_instruments(instruments: Instruments) -> Iterator[tuple[str, Flaw]]:
+    """What is wrong with instruments: a sign without a sample, a sample that its sign does not match, a near miss that it does."""
+    for one in instruments.instruments:
+        for flaw in _instrument(one):
+            yield f"instrument {one.id}", flaw
+
+
+def _instrument(one: Instrument) -> Iterator[Flaw]:
+    if not one.signs:
+        yield Flaw(check="sample", what="has no sign by which a run shows it: environment, arguments, lines or files")
+    for text in (*one.samples, *one.near_misses):
+        if text.partition(" ")[0] not in one.signs:
+            yield Flaw(check="sample", what=f"begins with none of {', '.join(one.signs)}, the signs that it has: {quoted(text)}")
+    for word, pattern in one.signs.items():
+        mine = [[text.partition(" ")[2] for text in texts if text.partition(" ")[0] == word] for texts in (one.samples, one.near_misses)]
+        flaws = _behaviour(regex.compile(pattern), *mine)
+        yield from (Flaw(check=flaw.check, what=f"{word}: {flaw.what}") for flaw in flaws)
 
 
 def _behaviour(pattern: regex.Pattern[str], samples: Sequence[str], near_misses: Sequence[str]) -> Iterator[Flaw]:

@@ -207,6 +207,39 @@ class CommonCauses(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rena
     causes: tuple[CommonCause, ...] = ()
 
 
+class Instrument(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One thing that watches a run and may change it. All but `id` to `effect` are regexes; see the head of rules/instruments.toml.
+
+    The first word of a sample says which of them it is for: `environment`, `argument`, `line`, `file` or `record`.
+    """
+
+    id: str
+    title: str
+    weight: Literal["heavy", "light", "passive"]
+    effect: str
+    environment: str = ""
+    arguments: str = ""
+    lines: str = ""
+    scan: str = ""
+    files: str = ""
+    records: str = ""
+    references: tuple[str, ...] = ()
+    samples: tuple[str, ...]
+    near_misses: tuple[str, ...]
+
+    @property
+    def signs(self) -> dict[str, str]:
+        """Its regexes by the word that its samples begin with; those that it has."""
+        every = {"environment": self.environment, "argument": self.arguments, "line": self.lines, "file": self.files, "record": self.records}
+        return {word: pattern for word, pattern in every.items() if pattern}
+
+
+class Instruments(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"instruments": "instrument"}):
+    """rules/instruments.toml."""
+
+    instruments: tuple[Instrument, ...] = ()
+
+
 class UserText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """rules/user_text.toml: where in a line the words of a user begin. Nothing after that point is evidence."""
 

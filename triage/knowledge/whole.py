@@ -10,7 +10,7 @@ import msgspec
 from triage.knowledge.caches import CacheKinds
 from triage.knowledge.configuration import EngineFlags, Gates, Mechanisms
 from triage.knowledge.redaction import Kept, Redaction
-from triage.knowledge.schema import CommonCauses, EngineLines, FaultClass, Forks, Probes, Signature, Troubles, UserText, Xids
+from triage.knowledge.schema import CommonCauses, EngineLines, FaultClass, Forks, Instruments, Probes, Signature, Troubles, UserText, Xids
 
 
 class Knowledge(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,6 +31,7 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True):
     flags: dict[str, EngineFlags] = {}
     gates: dict[str, Gates] = {}
     mechanisms: dict[str, Mechanisms] = {}
+    instruments: Instruments = Instruments()
 
     def class_of(self, signature: str) -> FaultClass | None:
         """The class whose file holds the signature with this id, if any."""
@@ -69,6 +70,7 @@ def overlaid(old: Knowledge, new: Knowledge) -> Knowledge:
         flags=_flags(old, new),
         gates=_gates(old, new),
         mechanisms=_mechanisms(old, new),
+        instruments=Instruments(_merged(old.instruments.instruments, new.instruments.instruments)),
     )
 
 

@@ -23,6 +23,7 @@ from triage.parsers.tags import Tag, tag
 from triage.parsers.traceback import Traceback, traceback_before
 from triage.sources.clock import Clock, carried
 from triage.sources.envelopes import LONGEST, opened
+from triage.sources.lines import LONGEST_TEXT as LONGEST_HELD
 from triage.sources.pieces import Line, Piece
 
 MOST_STREAMS = 256
@@ -134,9 +135,9 @@ class EngineParser:
         return self._made(line, piece.place(line), rule, order, matched, self._instant(piece, line), chain)
 
     def _line(self, piece: Piece, position: int) -> Line:
-        """The line around a position: the last one again where that holds it, since several rules hit one line."""
+        """The line around a position: the last one again where that holds it, since several rules hit one line; of a long one only a part is held."""
         held = self._held
-        if held is None or held[0] is not piece or not held[1].start <= position < held[1].end:
+        if held is None or held[0] is not piece or not held[1].start <= position < held[1].end or held[1].end - held[1].start > LONGEST_HELD:
             self._held = held = (piece, piece.line_at(position))
         return held[1]
 

@@ -11,16 +11,17 @@ from triage.knowledge.table import RuleTable
 from triage.model import Event, Instant, Kind, Outage, Probe, Problem, Seconds, SourceInfo
 from triage.parsers import kernel
 from triage.parsers.engine import EngineParser
+from triage.parsers.gpu_memory import MemorySample, Row, parse
 from triage.parsers.options import Options
 from triage.parsers.pulse import Pulse
 from triage.parsers.sniff import probe_rows, speaks_like_an_engine
 from triage.parsers.tail import Tail
 from triage.parsers.trouble import Trouble
-from triage.sources.clock import BACKWARDS, Clock
+from triage.sources.clock import BACKWARDS, Clock, zone_of
 from triage.sources.find import Source
 from triage.sources.opening import identity, written_at
 from triage.sources.paths import STDIN, is_lasting
-from triage.sources.pieces import HEAD, Line, Piece, pieces
+from triage.sources.pieces import HEAD, Line, Piece, lines_of, pieces
 
 EDGE_LINES = 200
 LINES_TRIED = 50
@@ -33,6 +34,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     info: SourceInfo
     events: tuple[Event, ...] = ()
     probes: tuple[Probe, ...] = ()
+    memory: tuple[MemorySample, ...] = ()
     assumptions: tuple[str, ...] = ()
     pulse: Pulse | None = None
     trouble: Trouble | None = None
@@ -108,6 +110,8 @@ def read_source(source: Source, kind: Kind, table: RuleTable, options: Options, 
     problems: list[Problem] = []
     clock = Clock(tz=options.tz, year=options.year, reference=_file_time(source))
     tally = Tally(clock, told)
+    if kind == "gpu_memory":
+        return _memory(source, tally.counted(pieces(source, clock, problems=problems)), tally, problems, options)
     parser = None if kind == "probe" else EngineParser(table, source.name, kind, clock)
     look = parser.asides.look if parser else None
     read = tally.counted(pieces(source, clock, problems=problems, numbered=kind == "probe", look=look))
@@ -124,6 +128,23 @@ def read_source(source: Source, kind: Kind, table: RuleTable, options: Options, 
         events = tuple(sorted(found, key=lambda e: e.order))
         problems += [*parser.problems, *_unread_probes(source, tally)]
     return _reading(source, kind, tally, problems, events, probes, parser)
+
+
+def _memory(source: Source, read: Iterator[Piece], tally: Tally, problems: list[Problem], options: Options) -> Reading:
+    """Samples of device memory, and a word about what had to be assumed and what was none."""
+    rows = (Row(line.text, line.outer) for piece in read for line in lines_of(piece))
+    log = parse(rows, zone_of(options.tz))
+    stamps = [sample.at for sample in log.samples if sample.at]
+    if log.assumption:
+        problems.append(Problem(source.name, log.assumption, lost=False))
+    if log.unread:
+        count = "1 line is" if log.unread == 1 else f"{log.unread:,} lines are"
+        what = f"{count} no sample of device memory, such as {log.first_unread[:80]!r}"
+        problems.append(Problem(source.name, what, lost=False))
+    reading = _reading(source, "gpu_memory", tally, problems, (), (), None)
+    edges = (min(stamps, key=lambda at: at.earliest), max(stamps, key=lambda at: at.latest)) if stamps else (None, None)
+    info = msgspec.structs.replace(reading.info, first=edges[0], last=edges[1], clock=edges[0].how if edges[0] else "none")
+    return msgspec.structs.replace(reading, info=info, memory=log.samples, is_ours=bool(log.samples) or source.kind is not None, assumptions=())
 
 
 def _reading(

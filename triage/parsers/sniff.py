@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 from triage.model import Kind
+from triage.parsers.gpu_memory import looks_like_gpu_memory
 from triage.parsers.kernel import looks_like_kernel_log
 from triage.sources.pieces import looks_binary
 
@@ -59,7 +60,11 @@ def sniff(name: str, head: bytes, lines: Sequence[str]) -> Kind | None:
     first = lines[:LINES_LOOKED_AT]
     if looks_like_kernel_log(first):
         return "kernel"
-    return "probe" if not any(_ENGINE.search(line) for line in first) and _is_probe_log(first) else "engine"
+    if any(_ENGINE.search(line) for line in first):
+        return "engine"
+    if looks_like_gpu_memory(first):
+        return "gpu_memory"
+    return "probe" if _is_probe_log(first) else "engine"
 
 
 def is_plainly_an_engine(lines: Sequence[str]) -> bool:

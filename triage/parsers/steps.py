@@ -5,7 +5,7 @@ What stands in the dump is the users' own (ids, stop words, schemas), so nothing
     num_scheduled_tokens={cmpl-a: 2045, cmpl-b: 1}, total_num_scheduled_tokens=2046, scheduled_spec_decode_tokens={}
 
 >>> step({"by_request": "cmpl-a: 2045, cmpl-b: 1", "tokens": "2046", "speculated": ""})
-{'tokens': '2046', 'step': 'prefill', 'requests': '2', 'chunk': '2045'}
+{'tokens': '2046', 'step': 'prefill', 'requests': '2', 'chunk': '2045', 'prefills': '1'}
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ _DRAFT = re.compile(r"(?P<id>[^\s,{}]+): (?:\[(?P<list>[^\]]*)\]|(?P<count>\d{1,
 def step(captured: dict[str, str]) -> dict[str, str]:
     """What a `step` line says, by its captures `tokens`, `by_request`, `speculated` and `requests`: figures, and `step` as `prefill` or `decode`.
 
-    A request with more than one token, beyond those that were speculated for it, is in its prefill; `chunk` is the longest such. Where
-    the tokens of the requests do not make up the total, somebody's id was made to look like another request: then nothing is said of them.
+    A request with more than one token, beyond those that were speculated for it, is in its prefill; `chunk` is the longest such and `prefills`
+    how many there are. Where the tokens of the requests do not make up the total, somebody's id was made to look like another request: then
+    nothing is said of them.
     """
     told = {key: captured[key] for key in ("tokens", "requests") if captured.get(key, "").isdecimal()}
     listed = [(found["id"], int(found["tokens"])) for found in _REQUEST.finditer(captured.get("by_request", ""))]
@@ -29,7 +30,7 @@ def step(captured: dict[str, str]) -> dict[str, str]:
     drafts = _drafts(captured.get("speculated", ""))
     prefills = [tokens for name, tokens in listed if tokens > 1 + drafts.get(name, 0)]
     told |= {"step": "prefill" if prefills else "decode", "requests": str(len(listed))}
-    return told | ({"chunk": str(max(prefills))} if prefills else {})
+    return told | ({"chunk": str(max(prefills)), "prefills": str(len(prefills))} if prefills else {})
 
 
 def _drafts(text: str) -> dict[str, int]:

@@ -8,7 +8,7 @@ import msgspec
 
 from triage.knowledge.configuration import Gate, Mechanism
 from triage.knowledge.load import Knowledge
-from triage.knowledge.schema import CommonCause, Line, ProbeText, Signature, When, Xid
+from triage.knowledge.schema import CommonCause, Instrument, Line, ProbeText, Signature, When, Xid
 
 KIND_WORDS = {
     "root": "can be the first fault of an incident; the earliest root over all ranks and processes wins",
@@ -30,6 +30,9 @@ KIND_WORDS = {
     "hint": "names no class: it may join incidents of several classes by one cause, as a hint",
     "gate": "names no class; it tells on which side of a branch a traceback or a step was",
     "mechanism": "names no class; it tells whether a way to fail is possible on what an engine booted with",
+    "heavy": "changes what it watches: runs with different heavy instruments are never pooled",
+    "light": "costs a little all the time: pooled only with runs that carry it, too",
+    "passive": "does nothing before the fault: pooled, and named",
     "trouble": "looks like trouble; it is shown where nothing says why something died, and is never a root",
 }
 SYMBOL_WORDS = {
@@ -62,7 +65,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def entries(knowledge: Knowledge) -> Iterator[Entry]:
-    """All rules, class by class, then those of no class: lines, causes, probe texts, Xids, gates, mechanisms."""
+    """All rules, class by class, then those of no class: lines, causes, instruments, probe texts, Xids, gates, mechanisms."""
     for fault in knowledge.classes.values():
         yield from (_signature(s, fault.id) for s in fault.signatures)
     yield from (_signature(s, "echoes") for s in knowledge.echoes)
@@ -70,6 +73,7 @@ def entries(knowledge: Knowledge) -> Iterator[Entry]:
         yield from (_line(line, engine.engine) for line in engine.lines)
     yield from (_line(line, "trouble") for line in knowledge.trouble.lines)
     yield from (_common_cause(cause) for cause in knowledge.common_causes.causes)
+    yield from (_instrument(one) for one in knowledge.instruments.instruments)
     yield from (_probe_text(text) for text in knowledge.probes.texts)
     yield from (_xid(xid) for xid in knowledge.xids.xids)
     for gates in knowledge.gates.values():
@@ -138,6 +142,20 @@ def _common_cause(cause: CommonCause) -> Entry:
         pattern=cause.refusals,
         samples=cause.samples,
         near_misses=cause.near_misses,
+    )
+
+
+def _instrument(one: Instrument) -> Entry:
+    return Entry(
+        id=f"instrument {one.id}",
+        group="instruments",
+        kind=one.weight,
+        summary=one.title,
+        meaning=one.effect,
+        sources=("trial",),
+        pattern=" | ".join(f"{word}: {pattern}" for word, pattern in one.signs.items()),
+        samples=one.samples,
+        near_misses=one.near_misses,
     )
 
 

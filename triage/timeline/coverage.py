@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from operator import attrgetter
 
-from triage.model import Coverage, Gap, Probe, Seconds, SourceInfo
+from triage.model import LOGS, Coverage, Gap, Probe, Seconds, SourceInfo
 from triage.timeline.outages import gaps
 
 SHORTEST_GAP: Seconds = 60.0
@@ -18,7 +18,7 @@ def coverage(sources: Sequence[SourceInfo], probes: Sequence[Probe]) -> Coverage
 
     A log covers the time from its first to its last stamp: an idle engine is silent, so silence in it is no gap.
     """
-    logs = [(s.first.earliest, s.last.latest) for s in sources if s.kind != "probe" and s.first and s.last]
+    logs = [(s.first.earliest, s.last.latest) for s in sources if s.kind in LOGS and s.first and s.last]
     probed = _probed(probes)
     stretches = _merged([*logs, *probed])
     if not stretches:

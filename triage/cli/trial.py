@@ -1,0 +1,348 @@
+"""`triage trial`: runs made to find something out, and what they may and may not be taken to say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from triage.cli.options import NOTHING_READ, PARTLY_READ, knowledge, rules_option, tell
+from triage.cli.values import YEARS, OutputFile, Zone, check_names
+from triage.cli.writing import emit, refuse_input
+
+if TYPE_CHECKING:
+    from triage.trials.trial import Trial
+
+INCONCLUSIVE = 5
+FORMATS = ("table", "markdown", "json")
+
+
+@click.group()
+def trial() -> None:
+    """Plan runs, add them, and say what they show: never pooled over instruments, never a pass where the path did not run.
+
+    A trial is a folder: trial.toml with the question, the items, the builds and the arms, and a folder for each run.
+
+    \b
+    Examples:
+      triage trial new move-to-0.31 --build 0.29 --build 0.31 --question 'May we move?'
+      triage trial plan move-to-0.31
+      triage trial predict move-to-0.31
+      triage trial add move-to-0.31 01-forced --item forced --arm '0.31 at 0.95' --log vllm.log --log gpu-memory.csv
+      triage trial verdict move-to-0.31
+    """
+
+
+def _how(command: Any) -> Any:
+    """How runs are read and the answer is given."""
+    for decorate in reversed(
+        (
+            rules_option,
+            click.option("--tz", type=Zone(), default="UTC", show_default=True, help="Zone of stamps that name none: Europe/Berlin, +02:00."),
+            click.option("--year", type=click.IntRange(*YEARS), help="Year of stamps that name none (default: by the file's time)."),
+            click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True, help="How to print the answer."),
+            click.option("--output", "-o", metavar="FILE", type=OutputFile(), help="Write to FILE instead of stdout."),
+        )
+    ):
+        command = decorate(command)
+    return command
+
+
+def _reading(command: Any) -> Any:
+    """The trial, and how it is read."""
+    return click.argument("folder", metavar="TRIAL", type=click.Path())(_how(command))
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """What is wrong with a trial's own files ends the command with 2 and one line."""
+    from triage.knowledge.load import RuleError
+    from triage.ledger.journal import JournalError
+    from triage.trials.manifest import TrialError
+
+    try:
+        yield
+    except (TrialError, JournalError, RuleError) as error:
+        from triage.report.words import clean
+
+        click.echo(f"triage: {clean(str(error))}", err=True)
+        raise SystemExit(NOTHING_READ) from error
+
+
+def _read(folder: str, rules: tuple[str, ...], tz: str, year: int | None, output: str | None) -> Trial:
+    """The trial, its problems told on stderr."""
+    from pathlib import Path
+
+    from triage.trials.trial import read_trial
+
+    known = knowledge(rules)
+    with _refusing():
+        found = read_trial(Path(folder), known, _look(known, tz, year), tz=tz, year=year)
+    tell(found.problems)
+    refuse_input(output, (file.as_posix() for file in Path(folder).rglob("*") if file.is_file()))
+    return found
+
+
+def _look(known: Any, tz: str, year: int | None) -> Callable[..., Any]:
+    """Reads paths as `triage classify` does. Raises NothingToReadError like it."""
+    from triage.parsers.options import Options
+    from triage.pipeline import gather, judged
+
+    def look(paths: Sequence[str], since: float | None, until: float | None) -> tuple[Any, Any]:
+        evidence = gather(paths, known, options=Options(tz=tz, year=year))
+        return evidence.readings, judged(evidence, known, since=since, until=until)
+
+    return look
+
+
+def _printed(found: Trial, form: str, output: str | None, text: Callable[[str], str]) -> None:
+    if form == "json":
+        from triage.report.trial_document import as_json
+
+        emit(as_json(found), output)
+    else:
+        emit(text("github" if form == "markdown" else "simple"), output)
+
+
+def _ended(found: Trial, code: int = 0) -> None:
+    """3 where part of the input could not be read, else `code`."""
+    if any(problem.lost for problem in found.problems):
+        raise SystemExit(PARTLY_READ)
+    if code:
+        raise SystemExit(code)
+
+
+@trial.command(short_help="Write a trial.toml to fill in.")
+@click.argument("folder", metavar="TRIAL", type=click.Path())
+@click.option("--question", required=True, help="What is to be found out, as a question that a run can answer with no.")
+@click.option("--build", "builds", multiple=True, required=True, metavar="NAME", help="A build under trial; may be given several times.")
+def new(folder: str, question: str, builds: tuple[str, ...]) -> None:
+    """Write a trial.toml to fill in.
+
+    \b
+    Example:
+      triage trial new move-to-0.31 --build 0.29 --build 0.31 --question 'Does the 64-way burst survive at 0.95?'
+    """
+    from pathlib import Path
+
+    from triage.trials.drafting import draft
+
+    with _refusing():
+        file = draft(Path(folder), question, builds)
+    emit(f"wrote {file}: say in `path` what makes the path run, then `triage trial plan {folder}`")
+
+
+@trial.command(short_help="Say what a pass would be worth.")
+@click.argument("folder", metavar="TRIAL", type=click.Path())
+@click.option("--item", "only", multiple=True, metavar="ITEM", help="Only this item; may be given several times.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True, help="How to print the answer.")
+def plan(folder: str, only: tuple[str, ...], form: str) -> None:
+    """Say what the planned runs can tell, before anything is run; refuse a plan whose pass means nothing.
+
+    \b
+    Exit codes: 0 every pass would mean something, 2 no such trial or it is wrong, 5 some plan is refused.
+    """
+    from pathlib import Path
+
+    from triage.report.trial_plan import planned
+    from triage.trials.manifest import read_manifest
+    from triage.trials.planning import plans
+
+    with _refusing():
+        manifest = read_manifest(Path(folder))
+    check_names(only, [item.id for item in manifest.items], "--item")
+    found = [one for one in plans(manifest) if not only or one.item in only]
+    if form == "json":
+        from triage.report.trial_document import plans_as_json
+
+        emit(plans_as_json(found))
+    else:
+        emit(planned(found, style="github" if form == "markdown" else "simple"))
+    if any(one.means_nothing for one in found):
+        raise SystemExit(INCONCLUSIVE)
+
+
+@trial.command(short_help="Register predictions before the runs.")
+@click.argument("folder", metavar="TRIAL", type=click.Path())
+def predict(folder: str) -> None:
+    """Register the predictions of trial.toml in the trial's journal, with the time and a hash: before the first run, or they are none.
+
+    A prediction that is registered stays as it is, whatever trial.toml says later.
+    """
+    from datetime import UTC, datetime
+    from pathlib import Path
+
+    from triage.report.words import clean, number
+    from triage.trials.manifest import read_manifest
+    from triage.trials.predictions import register
+    from triage.trials.trial import JOURNAL
+
+    with _refusing():
+        manifest = read_manifest(Path(folder))
+        written = register(manifest, Path(folder) / JOURNAL)
+    for record in written:
+        emit(f"{record.hash[:12]}  {datetime.fromtimestamp(record.at, UTC):%Y-%m-%d %H:%M:%S} UTC  {clean(record.subject)}")
+    kept = len(manifest.predictions) - len(written)
+    emit(f"{number(len(written), 'prediction')} registered" + (f", {kept} were already" if kept else ""))
+
+
+@trial.command(short_help="Add a run with its logs.")
+@click.argument("folder", metavar="TRIAL", type=click.Path())
+@click.argument("name", metavar="RUN")
+@click.option("--item", required=True, help="Which item of the trial it is a run of.")
+@click.option("--arm", required=True, help="Which arm it was meant to be.")
+@click.option("--log", "logs", multiple=True, required=True, metavar="PATH", type=click.Path(exists=True),
+              help="A file or folder to keep: logs, probe log, samples of GPU memory; may be given several times.")  # fmt: skip
+@click.option("--instrument", "instruments", multiple=True, metavar="NAME", help="What watched it and does not show in its logs.")
+@click.option("--env-file", type=click.Path(exists=True, dir_okay=False), metavar="FILE", help="/proc/PID/environ of it, or lines NAME=value.")
+@click.option("--client", metavar="REQUESTS[xPROMPTS]", help="What the client sent: 64, or 1x64 for one request that carried 64 prompts.")
+@click.option("--outcome", type=click.Choice(["pass", "fail"]), help="What the logs cannot say; needs --because.")
+@click.option("--because", default="", help="What was seen.")
+@rules_option
+def add(folder: str, name: str, item: str, arm: str, logs: tuple[str, ...], instruments: tuple[str, ...], env_file: str | None,
+        client: str | None, outcome: Literal["pass", "fail"] | None, because: str, rules: tuple[str, ...]) -> None:  # fmt: skip
+    """Add one run: copy what was kept of it into the trial, and say what it counts as.
+
+    \b
+    Example:
+      triage trial add night 03-forced --item forced --arm '0.31 at 0.95' --log vllm.log --log gpu-memory.csv --client 1x64
+    """
+    from pathlib import Path
+
+    from triage.history.capture import environ
+    from triage.report.trial import added
+    from triage.trials.drafting import add as add_run
+    from triage.trials.manifest import RunFile, read_manifest
+
+    if outcome and not because:
+        raise click.UsageError("--outcome needs --because: what was seen that the logs cannot say")
+    environment = environ(Path(env_file).read_bytes()) if env_file else {}
+    with _refusing():
+        manifest = read_manifest(Path(folder))
+        check_names([item], [one.id for one in manifest.items], "--item")
+        check_names([arm], [one.name for one in manifest.arms], "--arm")
+        file = RunFile(item=item, arm=arm, outcome=outcome or "", because=because, instruments=instruments, environment=environment,
+                       client=_client(client))  # fmt: skip
+        add_run(Path(folder), manifest, name, file, [Path(log) for log in logs])
+    found = _read(folder, rules, "UTC", None, None)
+    emit(added(found, name))
+    _ended(found)
+
+
+def _client(text: str | None) -> Any:
+    from triage.trials.manifest import Client
+
+    if text is None:
+        return None
+    requests, by, prompts = text.partition("x")
+    if not requests.isdecimal() or (by and not prompts.isdecimal()) or len(text) > 16:
+        raise click.BadParameter(f"{text!r}: write 64, or 1x64 for one request that carries 64 prompts", param_hint="--client")
+    return Client(requests=int(requests), prompts_each=int(prompts or 1))
+
+
+@trial.command(short_help="Show runs, instruments, shapes, strata.")
+@_reading
+def show(folder: str, rules: tuple[str, ...], tz: str, year: int | None, form: str, output: str | None) -> None:
+    """Show every run: what it carried, in which shape the burst arrived, how it ended, what it counts as; strata side by side.
+
+    Runs with different heavy instruments are never added up. Below them stand exact tests, and what those do not show.
+
+    \b
+    Exit codes: 0 ran, 2 no such trial or it is wrong, 3 part of it could not be read.
+    """
+    from triage.report.trial import shown
+
+    found = _read(folder, rules, tz, year, output)
+    _printed(found, form, output, lambda style: shown(found, style=style))
+    _ended(found)
+
+
+@trial.command(short_help="Say what may be concluded, and what not.")
+@_reading
+@click.option("--item", "only", multiple=True, metavar="ITEM", help="Only this item; may be given several times.")
+@click.option("--fail-on", multiple=True, metavar="ITEM|any", help="Exit with 1 when this item failed on some build.")
+def verdict(folder: str, rules: tuple[str, ...], tz: str, year: int | None, form: str, output: str | None, only: tuple[str, ...],
+            fail_on: tuple[str, ...]) -> None:  # fmt: skip
+    """Say what may be concluded: items against builds, why a cell is no pass, what a pass is worth, predictions against measurements.
+
+    \b
+    Exit codes: 0 every cell is a pass or a fail, 1 --fail-on matched, 2 no such trial or it is wrong, 3 part of it could not be
+    read, 5 some cell is inconclusive, void or not run.
+    """
+    from triage.report.trial_verdict import verdict as report
+    from triage.trials.trial import narrowed
+
+    found = _read(folder, rules, tz, year, output)
+    items = [item.id for item in found.manifest.items]
+    check_names(only, items, "--item")
+    check_names(fail_on, [*items, "any"], "--fail-on")
+    told = narrowed(found, only) if only else found
+    _printed(told, form, output, lambda style: report(told, style=style))
+    failed = {cell.item.id for cell in told.cells if cell.result == "fail"}
+    if fail_on and (failed if "any" in fail_on else failed.intersection(fail_on)):
+        raise SystemExit(1)
+    _ended(told, INCONCLUSIVE if any(cell.result not in ("pass", "fail") for cell in told.cells) else 0)
+
+
+@trial.command(short_help="Compare margins of device memory.")
+@click.argument("paths", nargs=-1, required=True, metavar="TRIAL|RUN...", type=click.Path())
+@_how
+@click.option("--reserve", type=click.FloatRange(min=0), metavar="MIB", help="What must stay free at the worst step (default: trial.toml's).")
+@click.option("--run", "only", multiple=True, metavar="RUN", help="Of a trial, only this run; may be given several times.")
+def memory(paths: tuple[str, ...], rules: tuple[str, ...], tz: str, year: int | None, form: str, output: str | None, reserve: float | None,
+           only: tuple[str, ...]) -> None:  # fmt: skip
+    """Say how much device memory each build takes at rest and in its worst step, and which setting leaves the reserve.
+
+    Read from samples of nvidia-smi beside the logs and from the text of allocations that failed. Give a trial, or some runs that belong
+    to none: a folder (or log) each, whose build is the version that booted.
+
+    \b
+    Examples:
+      triage trial memory move-to-0.31
+      triage trial memory night/run-1/ night/run-2/ --reserve 128
+
+    \b
+    Exit codes: 0 ran, 2 nothing to read or a trial that is wrong, 3 part of it could not be read, 5 nothing was measured.
+    """
+    from triage.report.trial_document import memory_as_json
+    from triage.report.trial_memory import memory as report
+    from triage.trials.ladder import ladders
+
+    counted, problems, stated = _measured(paths, rules, tz, year, output)
+    check_names(only, [one.run.name for one in counted], "--run")
+    counted = [one for one in counted if not only or one.run.name in only]
+    wanted = stated if reserve is None else reserve
+    climbed = ladders(counted)
+    if form == "json":
+        emit(memory_as_json(counted, climbed, wanted), output)
+    else:
+        emit(report(counted, climbed, wanted, style="github" if form == "markdown" else "simple"), output)
+    if any(problem.lost for problem in problems):
+        raise SystemExit(PARTLY_READ)
+    if not any(one.run.memory for one in counted):
+        raise SystemExit(INCONCLUSIVE)
+
+
+def _measured(paths: tuple[str, ...], rules: tuple[str, ...], tz: str, year: int | None, output: str | None) -> tuple[list[Any], list[Any], Any]:
+    """The runs of a trial, or those that were named, their problems, and the reserve that the trial states."""
+    from pathlib import Path
+
+    from triage.parsers.sorting import NothingToReadError
+    from triage.trials.loose import loose_runs
+    from triage.trials.manifest import TRIAL
+
+    if len(paths) == 1 and (Path(paths[0]) / TRIAL).exists():
+        found = _read(paths[0], rules, tz, year, output)
+        return list(found.counted), list(found.problems), found.manifest.reserve_mib
+    refuse_input(output, paths)
+    known = knowledge(rules)
+    try:
+        counted = loose_runs(paths, known, _look(known, tz, year), tz=tz, year=year)
+    except NothingToReadError as error:
+        click.echo(f"triage: {error}", err=True)
+        raise SystemExit(NOTHING_READ) from error
+    problems = [problem for one in counted for problem in one.run.problems]
+    tell(problems)
+    return counted, problems, None
