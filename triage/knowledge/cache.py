@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 SEAL = 32  # bytes of a SHA-256
+KEPT = 16  # files of one kind: rules of the user's own and other versions of triage have theirs
 
 
 def cache_folder() -> Path:
@@ -45,8 +46,18 @@ def write_atomically(path: Path, data: bytes) -> bool:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
         os.replace(name, path)
+        _prune(path)
     except OSError:
         with contextlib.suppress(OSError):
             os.unlink(name)
         return False
     return True
+
+
+def _prune(newest: Path) -> None:
+    """Removes the oldest files of its kind (`scan-*.hsdb`) beside the newest, but for so many."""
+    kind = f"{newest.name.partition('-')[0]}-*{newest.suffix}"
+    with contextlib.suppress(OSError):
+        by_age = sorted(newest.parent.glob(kind), key=lambda file: file.stat().st_mtime, reverse=True)
+        for old in by_age[KEPT:]:
+            old.unlink()

@@ -121,7 +121,7 @@ def _fingerprint(files: Iterable[Path]) -> str:
     for file in files:
         stat = os.stat(file)
         digest.update(f"{file}\0{stat.st_size}\0{stat.st_mtime_ns}\n".encode())
-    for code in ("cache.py", "schema.py", "configuration.py", "redaction.py", "caches.py", "fragments.py", "load.py", "whole.py"):
+    for code in ("cache.py", "schema.py", "configuration.py", "redaction.py", "caches.py", "fragments.py", "load.py", "patterns.py", "whole.py"):
         stat = os.stat(Path(__file__).with_name(code))
         digest.update(f"{stat.st_size}\0{stat.st_mtime_ns}\n".encode())
     return digest.hexdigest()[:24]
@@ -135,7 +135,9 @@ def _read_all(files: list[tuple[Path, list[Path]]]) -> Knowledge:
     for number, (folder, found) in enumerate(files, 1):
         known = fragments_of(below for below, _ in files[:number])
         knowledge = overlaid(knowledge, _read_folder(folder, found, known))
-    return msgspec.structs.replace(knowledge, version=digest.hexdigest()[:12])
+    from triage.knowledge.patterns import all_widened
+
+    return msgspec.structs.replace(knowledge, version=digest.hexdigest()[:12], widened=all_widened(knowledge))
 
 
 _FOLDERS: dict[str, type[Any]] = {"faults": FaultClass, "boot": EngineLines, "flags": EngineFlags, "gates": Gates, "mechanisms": Mechanisms}

@@ -8,8 +8,9 @@ of 200 bytes would be reported 200 times. What is left matches wherever the rule
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
+from types import MappingProxyType
 from typing import NamedTuple
 
 from triage.knowledge.load import Knowledge, load
@@ -83,9 +84,9 @@ def _escaped(text: str) -> bool:
     return (len(text) - len(text.rstrip("\\"))) % 2 == 1
 
 
-def scan_pattern(rule: Signature | Line) -> ScanPattern:
-    """The scanner's pattern of one rule: the one it gives by hand, or its own pattern widened."""
-    source = rule.scan or widened(rule.pattern)
+def scan_pattern(rule: Signature | Line, known: Mapping[str, str] = MappingProxyType({})) -> ScanPattern:
+    """The scanner's pattern of one rule: the one it gives by hand, or its own pattern widened, which may be `known`."""
+    source = rule.scan or known.get(rule.pattern) or widened(rule.pattern)
     expression = _IGNORE_CASE.sub("", source)
     return ScanPattern(rule.id, expression, expression != source, bool(_LOOKAROUND.search(expression)))
 
@@ -98,6 +99,11 @@ def line_rules(knowledge: Knowledge) -> Iterator[Signature | Line]:
     for engine in knowledge.engines.values():
         yield from engine.lines
     yield from knowledge.trouble.lines
+
+
+def all_widened(knowledge: Knowledge) -> dict[str, str]:
+    """The patterns of all rules that give the scanner none of their own, widened."""
+    return {rule.pattern: widened(rule.pattern) for rule in line_rules(knowledge) if not rule.scan}
 
 
 def main() -> None:

@@ -74,13 +74,16 @@ class RuleTable:
 
     @cached_property
     def scanner(self) -> Scanner:
-        return Scanner([rule.scan_pattern for rule in self.rules])
+        return Scanner(self._scan_patterns())
 
     @cached_property
     def sweep(self) -> Scanner:
         """The same, but of periodic lines and of loud ones it reports one of each rule in a piece: what most pieces are asked."""
         asides = {index for index, rule in enumerate(self.rules) if rule.is_periodic or rule.is_trouble}
-        return Scanner([rule.scan_pattern for rule in self.rules], once=asides)
+        return Scanner(self._scan_patterns(), once=asides)
+
+    def _scan_patterns(self) -> list[ScanPattern]:
+        return [scan_pattern(rule.definition, self.knowledge.widened) for rule in self.rules]
 
     @cached_property
     def scanner_ahead(self) -> Scanner:

@@ -14,7 +14,10 @@ from triage.knowledge.schema import CommonCauses, EngineLines, FaultClass, Forks
 
 
 class Knowledge(msgspec.Struct, frozen=True, kw_only=True):
-    """All that rules/ says. `version` is a digest of the files' contents: twelve hex digits."""
+    """All that rules/ says. `version` is a digest of the files' contents: twelve hex digits.
+
+    `widened`: the scanner's pattern of each pattern that has none of its own, found out once for all runs.
+    """
 
     version: str
     classes: dict[str, FaultClass]
@@ -31,6 +34,7 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True):
     flags: dict[str, EngineFlags] = {}
     gates: dict[str, Gates] = {}
     mechanisms: dict[str, Mechanisms] = {}
+    widened: dict[str, str] = {}
     instruments: Instruments = Instruments()
 
     def class_of(self, signature: str) -> FaultClass | None:

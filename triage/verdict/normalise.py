@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 MASK_VERSION = 1  # grows with every change that gives a line another mask: masks of two versions are not compared
 LONGEST = 480
@@ -37,7 +38,6 @@ _MASKS: tuple[tuple[str, str], ...] = (
 _QUOTED = re.compile(rf"(?<!\w)'(?!{_NAME}')[^']{{0,400}}'(?!\w)|\"(?!{_NAME}\")[^\"]{{0,400}}\"|`(?!{_NAME}[`'])[^`']{{0,400}}[`']")
 _MANY = re.compile(r"<num>(?:[,x ]{1,2}<num>)+")
 _PLACEHOLDER = re.compile(r"<(?:url|time|id|hex|ip|path|size|nums?|str)>")
-_COMPILED = tuple((placeholder, re.compile(pattern)) for placeholder, pattern in _MASKS)
 _STANDS_FOR = {
     "<url>": r"\S{1,400}",
     "<time>": r"[\d:.,/TZEWIF\s+-]{4,40}",
@@ -55,9 +55,14 @@ _STANDS_FOR = {
 def masked(text: str) -> str:
     """`text` with a placeholder for each volatile part, blanks made one, at most 480 characters."""
     shown = _QUOTED.sub(lambda found: found[0][0] + "<str>" + found[0][-1], text[: 4 * LONGEST])
-    for placeholder, pattern in _COMPILED:
+    for placeholder, pattern in _compiled():
         shown = pattern.sub(placeholder, shown)
     return " ".join(_MANY.sub("<nums>", shown).split())[:LONGEST]
+
+
+@cache
+def _compiled() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple((placeholder, re.compile(pattern)) for placeholder, pattern in _MASKS)
 
 
 def words(mask: str) -> frozenset[str]:
