@@ -46,7 +46,7 @@ class EngineParser:
         self._held: tuple[Piece, Line] | None = None
         self._streams: dict[str, str] = {}  # each stream with the invocation of its last event
         self._repeats = Repeats(table)
-        self._heard: tuple[Line, Tag] | None = None
+        self._dated: tuple[Line, Instant | None] | None = None
         self._walked: tuple[int, Traceback] = (-1, Traceback())  # several rules match one line: its traceback is walked once
 
     def events(self, pieces: Iterable[Piece]) -> Iterator[Event]:
@@ -61,7 +61,7 @@ class EngineParser:
         if piece is not None and piece.data:
             yield from self.asides.rest()
             yield from self._ends(piece)
-        self._held = None  # what was read last need not be kept for what may be asked for later
+        self._held = self._dated = None  # what was read last need not be kept for what may be asked for later
 
     def _events_of(self, piece: Piece) -> list[Event]:
         hits, asides = self.asides.scan(piece)
@@ -97,7 +97,7 @@ class EngineParser:
                 continue
             if rule.is_echo:
                 echoes.add(line.start)
-            if self._is_wanted(rule, index):
+            if self._is_wanted(rule, index, raw):
                 wanted += 1
                 if event := self._event(piece, line, rule, matched):
                     yield event
@@ -117,13 +117,13 @@ class EngineParser:
         kept = [hit for hit in hits if hit[0] <= own or self.table[hit[1]].kind == "step"]
         return sorted(kept, key=lambda hit: not self.table[hit[1]].is_echo)
 
-    def _is_wanted(self, rule: Rule, index: int) -> bool:
+    def _is_wanted(self, rule: Rule, index: int, raw: bytes) -> bool:
         """Counts one match; whether it is worth an event: of what harms nobody a few in each life of the engine are."""
         if rule.kind == "boot":
             self._repeats.new_life()
         if rule.is_harmless:
             return self._repeats.is_told(index)
-        self._repeats.count(index)
+        self._repeats.count(index, raw)
         return True
 
     def _event(self, piece: Piece, line: Line, rule: Rule, matched: tuple[str, dict[str, str]]) -> Event | None:
@@ -186,7 +186,7 @@ class EngineParser:
         """The line's text (without a user's words) and the rule's captures in it, where the rule matches and is meant for such lines."""
         if self._origin(line) not in rule.sources:
             return None
-        who = self._speaker(line)
+        who = tag(line.text)
         if self._repeats.is_miss(rule, who):
             return None
         try:
@@ -197,11 +197,6 @@ class EngineParser:
         if matched is None:
             self._repeats.miss(rule, who)
         return matched
-
-    def _speaker(self, line: Line) -> Tag:
-        if self._heard is None or self._heard[0] is not line:
-            self._heard = (line, tag(line.text))
-        return self._heard[1]
 
     def _made(
         self, line: Line, place: Place, rule: Rule, order: int, matched: tuple[str, dict[str, str]], at: Instant | None, chain: Traceback
@@ -263,7 +258,10 @@ class EngineParser:
         return self._walked[1]
 
     def _instant(self, piece: Piece, line: Line) -> Instant | None:
-        return self.clock.instant(line) or carried(piece, line, self.clock)
+        """When the line was written: the same again for several rules that hit it."""
+        if self._dated is None or self._dated[0] is not line:
+            self._dated = (line, self.clock.instant(line) or carried(piece, line, self.clock))
+        return self._dated[1]
 
 
 def _rank(line: Line, who: Tag, data: dict[str, str]) -> int | None:

@@ -16,13 +16,23 @@ HARMLESS_PER_LIFE = 16
 MARKS_PER_LIFE = 4096  # lines that speak for a common cause, such as a unit reload: a host's journal has weeks of them, and no lives
 EVIDENCE_PER_RULE = 64
 ENDS_PER_RULE = 16  # marks of an end and echoes of it: the first ones tell all
-MINUTES = 16  # several streams may have clocks of their own
+MINUTES = 16
 STAMPED_WITHIN = 200
 _DIGITS = b"0123456789"
 _MINUTE = re.compile(rb"\d\d:\d\d(?=:\d\d)")
 
 T = TypeVar("T")
 Wording = tuple[bytes, frozenset[int]]
+
+
+class _Evidence:
+    """How many lines of a rule were met, and in which minutes; several streams may have clocks of their own."""
+
+    __slots__ = ("count", "minutes")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.minutes: deque[bytes] = deque(maxlen=MINUTES)
 
 
 class Repeats:
@@ -33,8 +43,7 @@ class Repeats:
         self._most_harmless = [MARKS_PER_LIFE if rule.id in marks else HARMLESS_PER_LIFE for rule in table.rules]
         self._harmless: Counter[int] = Counter()  # lines of each harmless rule
         self._most_evidence = [_most_evidence(rule) for rule in table.rules]
-        self._evidence: Counter[int] = Counter()  # lines of each other rule
-        self._minutes: deque[bytes] = deque(maxlen=MINUTES)  # in which some rule was met often enough
+        self._evidence: dict[int, _Evidence] = {}  # of each other rule
         self._settled: set[Wording] = set()
         self._misses: set[tuple[str, str, str, str]] = set()
 
@@ -47,23 +56,23 @@ class Repeats:
     def new_piece(self) -> None:
         """Another part of the log begins, which may have no clock: evidence is counted anew."""
         self._evidence.clear()
-        self._minutes.clear()
 
     def is_plenty(self, index: int, raw: bytes, *, several: bool) -> bool:
         """Whether a rule was met so often, in the minute of this line, that one more says nothing new. `several`: streams share the log."""
-        if self._evidence[index] < (EVIDENCE_PER_RULE if several else self._most_evidence[index]):
+        evidence = self._evidence.get(index)
+        if evidence is None or evidence.count < (EVIDENCE_PER_RULE if several else self._most_evidence[index]):
             return False
-        found = _MINUTE.search(raw, 0, STAMPED_WITHIN)
-        minute = found[0] if found else b""
-        if minute in self._minutes:
+        if _minute(raw) in evidence.minutes:
             return True
-        self._minutes.append(minute)
-        self._evidence.clear()
+        evidence.count = 0
         return False
 
-    def count(self, index: int) -> None:
-        """Counts one piece of evidence."""
-        self._evidence[index] += 1
+    def count(self, index: int, raw: bytes) -> None:
+        """Counts one line that is evidence."""
+        evidence = self._evidence.setdefault(index, _Evidence())
+        if not evidence.count:
+            evidence.minutes.append(_minute(raw))
+        evidence.count += 1
 
     def is_enough(self, hits: Hits) -> bool:
         """Whether all that these hits may tell is harmless and was told often enough."""
@@ -97,6 +106,12 @@ def _most_evidence(rule: Rule) -> int:
     if rule.kind in ("boot", "ready"):
         return 1 << 20
     return ENDS_PER_RULE if rule.kind in ("death", "exit") or rule.is_echo else EVIDENCE_PER_RULE
+
+
+def _minute(raw: bytes) -> bytes:
+    """The hour and minute that a line is stamped with; nothing where it has no clock."""
+    found = _MINUTE.search(raw, 0, STAMPED_WITHIN)
+    return found[0] if found else b""
 
 
 def _keep(kept: set[T], one: T) -> None:

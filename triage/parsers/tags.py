@@ -14,7 +14,10 @@ Tag(process='Worker_TP3', pid=812, rank=3, level='ERROR', message='WorkerProc hi
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
+
+LONGEST_KEPT = 512
 
 
 class Tag(NamedTuple):
@@ -44,6 +47,16 @@ _RANK_AHEAD = 80  # characters in which other writers' prefixes may stand before
 
 def tag(text: str) -> Tag:
     """Who speaks in `text` (a line without its envelope), as far as its prefix says. A log may be quoted, indented, or in a frame."""
+    return _tag(text) if len(text) > LONGEST_KEPT else _kept(text)
+
+
+@lru_cache(maxsize=1024)
+def _kept(text: str) -> Tag:
+    """The same; one line is asked about again and again: by each rule that hits it, and by each traceback that goes by it."""
+    return _tag(text)
+
+
+def _tag(text: str) -> Tag:
     text = text.removeprefix("> ").removeprefix("│ ")
     bare = text.lstrip(" ")
     return _sglang(bare) or _tensorrt(bare) or _vllm(bare) or Tag(rank=_told_rank(text), message=text)

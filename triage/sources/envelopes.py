@@ -25,6 +25,8 @@ What an engine writes itself, such as vLLM's `(EngineCore pid=7) ERROR 11-01 09:
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
@@ -106,7 +108,12 @@ FORMS = (
 )
 
 
-_BY_FIRST = {first: tuple(form for form in FORMS if first in form.begins) for first in {first for form in FORMS for first in form.begins}}
+def _by_first(forms: Iterable[_Form]) -> dict[str, tuple[_Form, ...]]:
+    known = tuple(forms)
+    return {first: tuple(form for form in known if first in form.begins) for first in {first for form in known for first in form.begins}}
+
+
+_INNER = _by_first(form for form in FORMS if form.common)
 
 SEVERAL_HOSTS = "several hosts"  # of a layout: one unit writes from several hosts, so a stream is told by its host, too
 HOST_SAMPLE = 400
@@ -153,13 +160,19 @@ def opened(head: str, layout: frozenset[str]) -> Envelope:
 
 
 def _outermost(head: str, at: int, layout: frozenset[str], used: list[str]) -> re.Match[str] | None:
-    for form in _BY_FIRST.get(head[at : at + 1], ()):
-        if (form.common or (not at and form.name in layout)) and form.name not in used:
+    for form in (_INNER if at else _outer(layout)).get(head[at : at + 1], ()):
+        if form.name not in used:
             found = form.pattern.match(head, at)
             if found:
                 used.append(form.name)
                 return found
     return None
+
+
+@lru_cache(maxsize=64)
+def _outer(layout: frozenset[str]) -> dict[str, tuple[_Form, ...]]:
+    """The forms by which a line may begin in a file of this layout, by their first characters."""
+    return _by_first(form for form in FORMS if form.common or form.name in layout)
 
 
 def _envelope(said: dict[str, str], length: int, by_host: bool) -> Envelope:

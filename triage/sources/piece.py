@@ -12,6 +12,7 @@ from .lines import Line, read_line
 from .origins import Origin, Origins
 
 REACH = 400  # lines that are passed over in search of one of the same stream
+KEPT_LINES = 512  # tracebacks of several ranks stand between each other, so the same lines are gone by again and again
 
 
 class Lead(NamedTuple):
@@ -29,12 +30,13 @@ class Piece:
     `size`, `lines`: bytes and lines of the file that the piece stands for, without the overlap; `taken`: bytes read for it from the disk.
     `lead`: the beginning of the line that the piece begins inside of; `is_open`: it ends inside a line; `is_first`: a file begins with it.
     `known`: the last instant of each stream in earlier pieces. `resolved`: the last line of each stream that `carried` was asked for.
+    `lines_read`: some lines by positions in them, as they were read last.
     `earlier`, `later`: the neighbours, from which lines are read as well, until the next piece is drawn.
     """
 
     __slots__ = (
-        "base", "clock", "data", "earlier", "file", "first_line", "is_first", "is_open", "known", "later", "layout", "lead", "lines", "origins",
-        "overlap", "resolved", "size", "source", "taken",
+        "base", "clock", "data", "earlier", "file", "first_line", "is_first", "is_open", "known", "later", "layout", "lead", "lines", "lines_read",
+        "origins", "overlap", "resolved", "size", "source", "taken",
     )  # fmt: skip
 
     def __init__(
@@ -56,6 +58,7 @@ class Piece:
         self.is_first = False
         self.known: dict[str, Instant] = {}
         self.resolved: dict[str, tuple[int, Instant | None]] = {}
+        self.lines_read: dict[int, Line] = {}
         self.earlier: Piece | None = None
         self.later: Piece | None = None
 
@@ -91,6 +94,16 @@ class Piece:
 
     def read(self, position: int, shift: int = 0) -> Line:
         """The line at a position of this piece, in the offsets of the neighbour that lies `shift` before it."""
+        if shift:
+            return self._read(position, shift)
+        line = self.lines_read.get(position)
+        if line is None:
+            if len(self.lines_read) >= KEPT_LINES:
+                self.lines_read.clear()
+            self.lines_read[position] = line = self._read(position, 0)
+        return line
+
+    def _read(self, position: int, shift: int) -> Line:
         begin = self.data.rfind(b"\n", 0, position) + 1
         end = self.data.find(b"\n", position)
         lead = self.lead.text if self.lead and not begin else b""
