@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 from multiprocessing.queues import Queue
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from triage.ledger import journal
-from triage.ledger.journal import JournalError, Record, WrittenError, append, examine, read
+from triage.ledger.journal import JournalError, Record, RefusedError, WrittenError, append, examine, read
 
 DAY = 86400.0
 START = 1_790_000_000.0
@@ -212,3 +213,51 @@ def test_two_writers_at_once_keep_the_chain(tmp_path: Path) -> None:
     assert wrong == []
     assert sorted(r.subject for r in records) == sorted(f"{name}{n}" for name in ("a", "b") for n in range(40))
     assert [r.subject for r in records if r.data["by"] == "a"] == [f"a{n}" for n in range(40)]
+
+
+def test_who_reads_while_others_write_sees_nothing_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.jsonl"
+    context = multiprocessing.get_context("spawn")
+    writer = context.Process(target=_write, args=(path, "x" * 20_000, 60))
+    writer.start()
+    seen = set()
+    while writer.is_alive():
+        records, wrong = examine(path)
+        assert wrong == []
+        seen.add(len(records))
+    writer.join()
+    assert len(seen) > 3
+    assert len(read(path)) == 60
+
+
+@pytest.mark.parametrize("full", ["write_text", "replace"])
+def test_a_note_that_a_full_disk_keeps_from_being_written_stays_as_it_was(path: Path, monkeypatch: pytest.MonkeyPatch, full: str) -> None:
+    def no_room(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, full, no_room)
+        assert append(path, "note", "m", {}).n == 5
+    assert (journal.head_of(path) or (0, ""))[0] == 4
+    assert flaws(path) == ""
+    with path.open("ab") as file:
+        file.write(b'{"at":17900')
+    assert append(path, "note", "m", {}).n == 6
+    assert (journal.head_of(path) or (0, ""))[0] == 6
+
+
+def test_what_is_no_text_is_refused_and_nothing_is_written(path: Path) -> None:
+    before = path.read_bytes()
+    with pytest.raises(RefusedError, match="no text"):
+        append(path, "note", "m", {"text": "\udcff"})
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("place", ["pipe", "/dev/null"])
+def test_what_is_no_file_keeps_nothing_and_is_refused(tmp_path: Path, place: str) -> None:
+    where = tmp_path / place
+    if place == "pipe":
+        os.mkfifo(where)
+    for use in (read, lambda at: append(at, "note", "m", {})):
+        with pytest.raises(RefusedError, match="no file"):
+            use(where)

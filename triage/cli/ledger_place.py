@@ -72,14 +72,14 @@ def journal_path(journal: str | None, store: str | None = None) -> Path:
 
 @contextlib.contextmanager
 def journalled() -> Iterator[None]:
-    """Exits with 4 and a word where a journal cannot be used, or its past is not as it was written."""
-    from triage.ledger.journal import JournalError
+    """Exits with a word where a journal cannot be used: with 4 where its past is not as it was written, with 2 where it cannot be had."""
+    from triage.ledger.journal import JournalError, RefusedError
 
     try:
         yield
     except JournalError as error:
         click.echo(f"triage: {error}", err=True)
-        raise SystemExit(DRIFT_OR_VOID) from error
+        raise SystemExit(WRONG if isinstance(error, RefusedError) else DRIFT_OR_VOID) from error
 
 
 def all_of(path: Path, *, until: float | None = None) -> list[Mitigation]:

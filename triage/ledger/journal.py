@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import stat
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -29,13 +30,18 @@ START = "0" * 64
 CLOCK_STEP: Seconds = 3600.0
 LARGEST = 64 * 1024 * 1024
 LONGEST = 1024 * 1024
+LOOKS, PAUSE = 10, 0.02  # how often, and after how many seconds, a line that is just being written is looked at again
 
 
 class JournalError(Exception):
     """The journal cannot be read or written, or its past is not as it was written; says which line and what to do."""
 
 
-class WrittenError(JournalError):
+class RefusedError(JournalError):
+    """It cannot be read or written there, or not this; nothing is wrong with what was written."""
+
+
+class WrittenError(RefusedError):
     """A record that may be written once only is there already."""
 
 
@@ -76,18 +82,19 @@ def examine(path: Path, *, heads: tuple[str, ...] = ()) -> tuple[list[Record], l
     """The records that can be read, and everything that is wrong: broken links, times that run backwards, a cut end.
 
     `heads` are hashes (or their first eight digits and more) that were noted elsewhere and must be there. Raises JournalError where the file
-    cannot be read.
+    cannot be read. Takes no lock: the note of the last record is read before the records, so writers can only make them more than that.
     """
     records: list[Record] = []
     flaws: list[Flaw] = []
-    for line, text in enumerate(_lines(path), 1):
+    noted = head_of(path)
+    for line, text in enumerate(_whole_lines(path), 1):
         record = _decoded(text)
         if record is None:
             flaws.append(Flaw(line, "this line is no record" if text.endswith(b"\n") else "this line is cut off: it was never written whole"))
             continue
         flaws += [Flaw(line, what) for what in _wrong(record, text, records[-1] if records else None)]
         records.append(record)
-    flaws += [Flaw(0, what) for what in _beyond(path, records, heads)]
+    flaws += [Flaw(0, what) for what in _beyond(records, noted, heads)]
     return records, flaws
 
 
@@ -96,8 +103,8 @@ def append(
 ) -> Record:
     """Add one record and return it, once it is on the disk. Writers wait for one another; a broken chain is not added to.
 
-    Raises JournalError where the chain is broken, the clock runs before the last record, or the file cannot be written; with `once`
-    WrittenError where the journal has one of that kind and subject.
+    Raises JournalError where the chain is broken; RefusedError where the clock runs before the last record, the file cannot be written or the
+    record is too large or no text; with `once` WrittenError where the journal has one of that kind and subject.
     """
     with _locked(path) as file:
         _drop_unfinished(path, file)
@@ -105,22 +112,33 @@ def append(
         if once and any((record.kind, record.subject) == (kind, subject) for record in records):
             raise WrittenError(f"the journal {path}: {kind} {subject} is written already, and what is written is frozen")
         last = records[-1] if records else None
-        record = _sealed(last, kind, subject, msgspec.to_builtins(data), _moment(path, at, last))
+        try:
+            record = _sealed(last, kind, subject, msgspec.to_builtins(data), _moment(path, at, last))
+        except UnicodeEncodeError as error:
+            raise RefusedError(f"the journal {path}: {subject}: a word of it is no text (UTF-8): type it again") from error
         line = _encoded(record)
         if len(line) > LONGEST:
-            raise JournalError(f"the journal {path}: a record of {len(line):,} bytes is more than it takes ({LONGEST:,})")
+            raise RefusedError(f"the journal {path}: a record of {len(line):,} bytes is more than it takes ({LONGEST:,})")
         file.write(line)
         file.flush()
         os.fsync(file.fileno())
-        _head(path).write_text(f"{record.n} {record.hash}\n", encoding="utf-8")
+        _note(path, record)
         return record
+
+
+def _note(path: Path, record: Record) -> None:
+    """Notes the last record beside the journal, whole or not at all: on a full disk the note stays behind, and the record stands all the same."""
+    fresh = path.with_name(f"{path.name}.head.new")
+    with contextlib.suppress(OSError):
+        fresh.write_text(f"{record.n} {record.hash}\n", encoding="utf-8")
+        fresh.replace(_head(path))
 
 
 def _drop_unfinished(path: Path, file: IO[bytes]) -> None:
     """A last line that a crash or a full disk cut off was never acknowledged: it goes, as long as everything that was is still there."""
     lines = _lines(path)
     noted = head_of(path)
-    if lines and not lines[-1].endswith(b"\n") and len(lines) - 1 == (noted[0] if noted else 0):
+    if lines and not lines[-1].endswith(b"\n") and len(lines) - 1 >= (noted[0] if noted else 0):
         file.truncate(sum(map(len, lines[:-1])))
 
 
@@ -128,7 +146,7 @@ def _moment(path: Path, at: Seconds | None, last: Record | None) -> Seconds:
     """When a record is written: never before the one before it, and a clock that was set back further than a little is refused."""
     now = time.time() if at is None else at
     if last is not None and last.at - now > CLOCK_STEP:
-        raise JournalError(f"the journal {path}: the clock shows a time before that of the last record ({_iso(last.at)}): set the clock right first")
+        raise RefusedError(f"the journal {path}: the clock shows a time before that of the last record ({_iso(last.at)}): set the clock right first")
     return max(now, last.at) if last else now
 
 
@@ -166,10 +184,9 @@ def _wrong(record: Record, text: bytes, before: Record | None) -> Iterator[str]:
         yield f"record {record.n} claims a time ({_iso(record.at)}) before that of the record before it ({_iso(before.at)}): it was backdated"
 
 
-def _beyond(path: Path, records: list[Record], heads: tuple[str, ...]) -> Iterator[str]:
+def _beyond(records: list[Record], noted: tuple[int, str] | None, heads: tuple[str, ...]) -> Iterator[str]:
     """What the chain itself cannot show: a cut end, and a past that is another one than somebody noted."""
     hashes = [record.hash for record in records]
-    noted = head_of(path)
     if noted is not None and (len(hashes) < noted[0] or noted[0] < 1 or hashes[noted[0] - 1] != noted[1]):
         yield f"its last record was number {noted[0]} ({noted[1][:12]}), and that is not here: the end was cut off or the past written anew"
     for head in heads:
@@ -185,18 +202,31 @@ def head_of(path: Path) -> tuple[int, str] | None:
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
-        raise JournalError(f"the journal {path}: {_head(path).name} cannot be read: {error}") from error
+        raise RefusedError(f"the journal {path}: {_head(path).name} cannot be read: {error}") from error
+
+
+def _whole_lines(path: Path) -> list[bytes]:
+    """The lines; one at the end that is just being written is waited for a little."""
+    lines = _lines(path)
+    for _ in range(LOOKS):
+        if not lines or lines[-1].endswith(b"\n"):
+            break
+        time.sleep(PAUSE)
+        lines = _lines(path)
+    return lines
 
 
 def _lines(path: Path) -> list[bytes]:
     try:
-        if path.stat().st_size > LARGEST:
-            raise JournalError(f"the journal {path}: larger than {LARGEST:,} bytes: it is no journal of ours")
+        if not stat.S_ISREG((found := path.stat()).st_mode):
+            raise RefusedError(f"the journal {path}: no file: give another place with --ledger or TRIAGE_LEDGER")
+        if found.st_size > LARGEST:
+            raise RefusedError(f"the journal {path}: larger than {LARGEST:,} bytes: it is no journal of ours")
         return path.read_bytes().splitlines(keepends=True)
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise JournalError(f"the journal {path}: {error.strerror or error}: give another place with --ledger or TRIAGE_LEDGER") from error
+        raise RefusedError(f"the journal {path}: {error.strerror or error}: give another place with --ledger or TRIAGE_LEDGER") from error
 
 
 def _head(path: Path) -> Path:
@@ -215,7 +245,7 @@ def _locked(path: Path) -> Iterator[IO[bytes]]:
                 fcntl.flock(file, fcntl.LOCK_EX)
             yield file
     except OSError as error:
-        raise JournalError(f"the journal {path}: {error.strerror or error}: give another place with --ledger or TRIAGE_LEDGER") from error
+        raise RefusedError(f"the journal {path}: {error.strerror or error}: give another place with --ledger or TRIAGE_LEDGER") from error
 
 
 def _iso(at: Seconds) -> str:

@@ -268,12 +268,18 @@ def flaw_line(path: str, flaw: Flaw) -> str:
     return f"{words.clean(path)}{f':{flaw.line}' if flaw.line else ''}: {words.clean(flaw.what, 300)}"
 
 
+def _misses(head: tuple[int, str] | None) -> str:
+    return "is missing" if head is None else f"knows of record {head[0]} only"
+
+
 def verified_line(path: Path, records: Sequence[Record], *, noted: bool) -> str:
     """What is said of a journal that is as it was written, and what that cannot show."""
     if not records:
         return f"journal {words.clean(str(path))}: nothing was written yet"
     doubt = "" if noted else "; whoever may write it can write all of it anew: hold a hash that was noted elsewhere against it with --head"
-    cut = "" if head_of(path) is not None else f"; {path.name}.head is missing, so records taken off its end would not be noticed"
+    head = head_of(path)
+    known = head is not None and head[0] >= len(records)
+    cut = "" if known else f"; {path.name}.head {_misses(head)}, so records taken off its end would not be noticed"
     last = f"last {words.minute(records[-1].at)} UTC, {records[-1].hash[:12]}"
     line = f"journal {words.clean(str(path))}: {words.number(len(records), 'record')}, each as it was written ({last}){cut}{doubt}"
     return wrapped(line, min(columns(), WIDEST))
