@@ -56,7 +56,7 @@ def test_what_is_registered_is_frozen(journal: Path) -> None:
         (["add", "x", "--class", "nothing-of-ours", "--change", "A=1"], "no 'nothing-of-ours'"),
         (["add", "x", "--class", "saturation", "--change", "A=1"], "is no fault"),
         (["add", "x", "--class", "triton-fault"], "no change"),
-        (["add", "x", "--class", "triton-fault", "--change", "A=1", "--falsifier", "class nothing-of-ours"], "no 'nothing-of-ours'"),
+        (["add", "x", "--class", "triton-fault", "--change", "A=1", "--falsifier", "class triton-fault,nothing-of-ours"], "no 'nothing-of-ours'"),
         (["add", "x", "--class", "triton-fault", "--change", "A=1", "--claim", "helps"], "write eliminates"),
         (["add", "x", "--class", "triton-fault", "--change", "A=1", "--ref-status", "open"], "says something of a --ref"),
         (["add", "x", "--class", "triton-fault", "--change", "A=1", "--rate", "soon"], "write how many in how long"),
@@ -120,3 +120,12 @@ def test_the_journal_lies_beside_the_history_unless_it_is_named(tmp_path: Path) 
     runner = CliRunner(env={"TRIAGE_LEDGER": str(tmp_path / "own.jsonl")})
     assert runner.invoke(main, ["mitigation", *ADD]).exit_code == 0
     assert (tmp_path / "own.jsonl").exists()
+
+
+def test_what_was_withdrawn_is_not_claimed_again_under_its_name(journal: Path) -> None:
+    run(journal, *ADD)
+    run(journal, "claim", "car-off")
+    run(journal, "withdraw", "car-off", "--reason", "refuted")
+    done = run(journal, "claim", "car-off")
+    assert (done.exit_code, "register it under another name" in done.output) == (2, True)
+    assert len(read(journal)) == 3

@@ -155,14 +155,18 @@ def test_another_change_later_stops_the_clock() -> None:
     boots = [*lives(*range(18), driver_version="580"), life(17, 19, "0", driver_version="580"), life(19, 30, "0", driver_version="590")]
     found = stand(CLAIMED, boots, FAULTS, 30)
     assert found.progress is not None
-    assert (found.status, days(found.progress.clean)) == ("unverified", 2.0)
+    assert (found.status, days(found.progress.clean)) == ("confounded", 2.0)
     assert found.accrual.confounded == (day(19), ("driver_version 580 -> 590",))
 
 
 def test_a_word_about_another_change_stops_it_too() -> None:
     found = stand(mitigation(17, ("claimed", 17), ("confounded", 18)), since(17, 30), FAULTS, 30)
     assert found.progress is not None
-    assert (found.status, days(found.progress.clean)) == ("unverified", 1.0)
+    assert (found.status, days(found.progress.clean)) == ("confounded", 1.0)
+
+
+def test_what_was_supported_before_something_else_changed_stays_so() -> None:
+    assert stand(mitigation(17, ("claimed", 17), ("confounded", 25)), since(17, 30), FAULTS, 30).status == "supported"
 
 
 def test_two_against_one_class_from_the_same_boot_share_their_evidence() -> None:
@@ -289,3 +293,54 @@ def test_supported_never_with_a_recurrence_and_never_early(gaps: list[float], un
 
 def test_no_status_ever_says_more_than_supported() -> None:
     assert {"fixed", "verified", "proven"}.isdisjoint(STATUSES)
+
+
+UNTOLD = [life(0, 40, None, name="u")]
+DIED = [*(death(at + 0.5, boot="u") for at in range(17)), death(20, boot="u")]
+
+
+@pytest.mark.parametrize("again", [("claimed", 21), ("claimed", 18, 30)])
+def test_saying_again_that_it_was_applied_takes_no_recurrence_back(again: Any) -> None:
+    of = stand(mitigation(17, ("claimed", 17), again), UNTOLD, DIED, 30)
+    assert (of.status, of.refuted_by and of.refuted_by.id) == ("refuted", "d20")
+
+
+def test_what_no_boot_line_tells_counts_from_when_it_was_said_not_from_the_day_that_somebody_chose_afterwards() -> None:
+    of = stand(mitigation(17, ("claimed", 21, 30)), UNTOLD, DIED, 30.5)
+    assert of.status == "unverified"
+    assert of.progress is not None
+    assert of.progress.clean == pytest.approx(0.5 * 86400)
+    assert dict(of.accrual.left_out)["before anybody said that it was applied (post hoc)"] == pytest.approx(9 * 86400)
+
+
+def test_a_change_that_boot_lines_show_counts_whenever_it_is_said() -> None:
+    of = stand(mitigation(17, ("claimed", 17, 19)), [*BEFORE, life(17, 20, "0")], FAULTS, 20)
+    assert of.progress is not None
+    assert of.progress.clean == pytest.approx(3 * 86400)
+
+
+@pytest.mark.parametrize(
+    "falsifier",
+    [Falsifier(classes=("triton-fault",)), Falsifier(kind="text", text="zzz"), Falsifier(classes=("cublas-fault",), hosts=("gpu-b",))],
+)
+def test_its_own_fault_that_the_falsifier_leaves_out_keeps_it_from_being_supported(falsifier: Falsifier) -> None:
+    again = death(19, boot="c", host="gpu-a")
+    of = stand(mitigation(17, ("claimed", 17), falsifier=falsifier), [*BEFORE, life(17, 40, "0", name="c")], [*FAULTS, again], 40)
+    assert (of.status, of.spared, of.others) == ("unverified", (again,), ())
+    assert of.progress is not None
+    assert of.progress.clean == pytest.approx(2 * 86400)
+    assert of.progress.e_value == 0.0
+
+
+def test_time_before_the_falsifiers_own_counts_neither_way() -> None:
+    entry = mitigation(17, ("claimed", 17), falsifier=Falsifier(classes=("cublas-fault",), after=day(22)))
+    of = stand(entry, [*BEFORE, life(17, 24, "0", name="c")], [*FAULTS, death(19, boot="c")], 24)
+    assert (of.status, of.spared, of.others) == ("unverified", (), ())
+    assert of.progress is not None
+    assert of.progress.clean == pytest.approx(2 * 86400)
+
+
+def test_the_control_begins_no_sooner_than_the_change() -> None:
+    of = stand(mitigation(17, ("claimed", 17), ("withdrawn", 10, 20)), [*BEFORE, life(17, 20, "0"), life(20, 25, "1")], FAULTS, 25)
+    assert of.control is not None
+    assert (days(of.control.seconds), of.control.events) == (5.0, 0)

@@ -21,7 +21,7 @@ claim = "reduces:0.1"
 changes = ['--compilation-config={"cudagraph_mode": "PIECEWISE"}', "VLLM_X=0"]
 mechanisms = ["full-graph"]
 cost = "decode 39.4 -> 29.9 tok/s"
-falsifier = "any engine-dead error after 2026-11-20T12:00Z on gpu-a"
+falsifier = "class collective-hang after 2026-11-20T12:00Z on gpu-a"
 hosts = ["gpu-a"]
 baseline = "17/17d"
 references = [{ url = "https://example.org/1", status = "open" }]
@@ -107,9 +107,21 @@ def test_a_file_has_all_of_it(tmp_path: Path) -> None:
     entry = entry_from(file)
     assert (entry.name, entry.fault_class, str(entry.claim), entry.hosts) == ("piecewise", "collective-hang", "reduces:0.1", ("gpu-a",))
     assert entry.changes == ('--compilation-config={"cudagraph_mode": "PIECEWISE"}', "VLLM_X=0")
-    assert entry.falsifier == Falsifier(kind="death", after=NOON, hosts=("gpu-a",))
+    assert entry.falsifier == Falsifier(classes=("collective-hang",), after=NOON, hosts=("gpu-a",))
     assert entry.baseline == Baseline(17, 17 * DAY)
     assert (entry.gate.enable, entry.gate.false_frames, entry.references[0].status) == ("batch_tokens <= THRESHOLD", ("b.py:1",), "open")
+
+
+@pytest.mark.parametrize(
+    ("claim", "falsifier", "says"),
+    [
+        ("eliminates", "class cublas-fault", "write class triton-fault,cublas-fault"), ("reduces:0.1", "any engine death", "only that can refute it"),
+        ("reduces:0.1", "class triton-fault,cublas-fault", "only that can refute it"), ("reduces:0.1", "text 'x'", "only that can refute it"),
+    ],
+)  # fmt: skip
+def test_a_falsifier_that_its_own_fault_does_not_meet_is_refused(claim: str, falsifier: str, says: str) -> None:
+    with pytest.raises(EntryError, match=says):
+        entry_of({"name": "m", "class": "triton-fault", "changes": ["A=1"], "claim": claim, "falsifier": falsifier})
 
 
 def test_without_a_falsifier_one_of_its_class_would_do() -> None:

@@ -180,6 +180,9 @@ def _says(verb: str, said: str, told: str, text: str) -> None:
         if since is not None and not 0 <= since <= now + 60:
             ahead = "lies ahead: say it when it has happened" if since > now else "is before any engine"
             raise click.UsageError(f"--since {minute(since)} UTC {ahead}")
+        if said == "claimed" and found.said("withdrawn") is not None:
+            again = f"{found.name} was withdrawn, and its time stands apart: register it under another name to watch it anew"
+            raise click.UsageError(again)
         with journalled():
             record = append(path, f"mitigation.{said}", found.name, {"since": now if since is None else since, "reason": reason or ""})
         emit(f"{found.name} {told} since {minute(now if since is None else since)} UTC (record {record.n}, {record.hash[:12]})", None)

@@ -41,7 +41,7 @@ class Accrual(msgspec.Struct, frozen=True, kw_only=True):
 def accrue(mitigation: Mitigation, evidence: Evidence, others: Sequence[tuple[Seconds, str]] = ()) -> Accrual:
     """The clock of one mitigation. `others`: when another mitigation of the same class took effect, and its name."""
     lives = [Carried(life=life, presence=presence(mitigation.entry.changes, life.boot)) for life in _own(mitigation, evidence)]
-    claimed, gone = mitigation.said("claimed"), mitigation.said("withdrawn")
+    claimed, gone = mitigation.claimed, mitigation.said("withdrawn")
     until = evidence.until if evidence.until is not None else 0.0
     end = min(gone.since, until) if gone else until
     counting = [c for c in lives if c.presence == "holds" or (c.presence == "cannot be observed" and claimed and c.life.end > claimed.since)]
@@ -51,10 +51,11 @@ def accrue(mitigation: Mitigation, evidence: Evidence, others: Sequence[tuple[Se
     seen = less([c.life.stretch for c in lives], evidence.gaps)
     first = min(at for at in (effective, until) if at is not None)
     change = _other_change(mitigation, lives, counting, others)
-    since, left = _counted(mitigation, evidence, carried, end, change[0] if change else None)
+    told = merged(_from(c, claimed.written if claimed else 0.0) for c in counting)
+    since, left = _counted(mitigation, evidence, (carried, told), end, change[0] if change else None)
     return Accrual(
         lives=tuple(lives), before=tuple(within(without(seen, carried), 0.0, first)), since=tuple(since), carried=tuple(carried),
-        after=tuple(within(without(seen, carried), end, until)) if gone else (),
+        after=tuple(within(without(seen, carried), max(end, first), until)) if gone else (),
         effective=effective, confounded=change, left_out=(*left, *_unqualified(mitigation, lives, counting, end)),
     )  # fmt: skip
 
@@ -71,13 +72,19 @@ def _from(carried: Carried, claimed: Seconds) -> Stretch:
 
 
 def _counted(
-    mitigation: Mitigation, evidence: Evidence, carried: Sequence[Stretch], end: Seconds, changed: Seconds | None
+    mitigation: Mitigation, evidence: Evidence, carried: tuple[Sequence[Stretch], Sequence[Stretch]], end: Seconds, changed: Seconds | None
 ) -> tuple[list[Stretch], list[tuple[str, Seconds]]]:
-    """The clean time that counts, and how much each reason took from it, one after the other."""
-    left: list[tuple[str, Seconds]] = []
-    time = within(carried, 0.0, end)
+    """The clean time that counts, and how much each reason took from it, one after the other.
+
+    `carried`: in boots with the change, and of that what was so when it was said: who says so afterwards, of boots that do not tell, has looked.
+    """
+    whole, time = (within(each, 0.0, end) for each in carried)
+    unsaid = total(whole) - total(time)
+    left = [("before anybody said that it was applied (post hoc)", unsaid)] if unsaid >= SHORTEST else []
+    after = mitigation.entry.falsifier.after
     holes = (
         ("before it was registered (post hoc)", [(0.0, mitigation.registered)]),
+        ("before the falsifier's time", [(0.0, after)] if after is not None else []),
         ("paused", _paused(mitigation, end)),
         ("after something else changed", [(changed, end)] if changed is not None else []),
         ("not seen by any log or probe", list(evidence.gaps)),
@@ -104,7 +111,7 @@ def _paused(mitigation: Mitigation, end: Seconds) -> list[Stretch]:
 
 def _unqualified(mitigation: Mitigation, lives: Sequence[Carried], counting: Sequence[Carried], end: Seconds) -> list[tuple[str, Seconds]]:
     """Time in boots that did not carry the change, after it should have been there."""
-    claimed = mitigation.said("claimed")
+    claimed = mitigation.claimed
     if claimed is None:
         return []
     counted = {id(c) for c in counting}

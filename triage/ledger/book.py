@@ -37,6 +37,11 @@ class Mitigation(msgspec.Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         return self.entry.name
 
+    @property
+    def claimed(self) -> Word | None:
+        """The first word that it was applied: saying so again takes nothing back that came since."""
+        return next((word for word in self.words if word.said == "claimed"), None)
+
     def said(self, *kinds: Said) -> Word | None:
         """The last word of these kinds."""
         return next((word for word in reversed(self.words) if word.said in kinds), None)

@@ -137,4 +137,14 @@ def checked(entry: Entry) -> Entry:
         raise EntryError(f"{entry.name}: no change: what is set differently? --change NAME=value or --change=--flag=value")
     for change in entry.changes:
         change_of(change)
+    _able_to_refute(entry)
     return entry
+
+
+def _able_to_refute(entry: Entry) -> None:
+    """A claim that its own fault cannot prove wrong is none; and a rate is only held against the rate of the same thing. Raises EntryError."""
+    own, falsifier = entry.fault_class, entry.falsifier
+    if falsifier.kind == "class" and own not in falsifier.classes:
+        raise EntryError(f"falsifier: it does not name {own}, which the change is against: write class {','.join((own, *falsifier.classes))}")
+    if entry.claim.kind == "reduces" and (falsifier.kind != "class" or falsifier.classes != (own,)):
+        raise EntryError(f"falsifier: {entry.claim} is held against the rate of {own} before, so only that can refute it: write class {own}")

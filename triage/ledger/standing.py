@@ -3,7 +3,7 @@
     proposed -> claimed -> unverified -> supported       (refuted from either, by one recurrence; supported stays falsifiable for good)
                         -> void        boots since, and none of them carries the change
                         -> paused      the last boot does not carry it, or somebody said so
-                        -> confounded  something else changed from the first boot on
+                        -> confounded  something else changed, from the first boot on or since: the clock stands for good
                         -> withdrawn   taken out: the time after it is a control
 
 "Supported" asks for three things at once: an e-value of 20, three fault intervals, and a quiet time longer than the stack kept by itself before,
@@ -63,6 +63,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     recurrences: tuple[Death, ...] = ()
     refuted_by: Death | None = None
     earlier: tuple[Death, ...] = ()  # as recurrences, but before it was registered
+    spared: tuple[Death, ...] = ()  # its own fault in that time, but not as the falsifier names it
     others: tuple[tuple[str, int], ...] = ()  # what else died in that time and does not count, and how often
     unnamed: int = 0
     control: Control | None = None
@@ -94,9 +95,10 @@ def _standing(mitigation: Mitigation, evidence: Evidence, others: Sequence[tuple
     end = _end(mitigation, evidence)
     recurred = tuple(d for d in found if d.at > mitigation.registered and _still_in_force(d, mitigation, accrual))
     started = accrual.effective if accrual.carried else None
+    spared = _spared(mitigation, evidence, accrual)
     made = Standing(
-        mitigation=mitigation, status="proposed", accrual=accrual, before=before, recurrences=recurred,
-        earlier=tuple(d for d in found if d.at <= mitigation.registered), others=_not_counted(mitigation, evidence, accrual, end),
+        mitigation=mitigation, status="proposed", accrual=accrual, before=before, recurrences=recurred, spared=spared,
+        earlier=tuple(d for d in found if d.at <= mitigation.registered), others=_not_counted(mitigation, evidence, accrual, end, spared),
         unnamed=sum(nameless(d) and d.within(accrual.since) and d not in recurred for d in evidence.deaths),
         control=_control(mitigation, evidence, accrual),
         jointly=tuple(name for at, name in others if started is not None and abs(at - started) <= 1.0),
@@ -142,10 +144,21 @@ def _before(mitigation: Mitigation, evidence: Evidence, accrual: Accrual) -> Bef
     return stated(given, seen) if given is not None else seen
 
 
-def _not_counted(mitigation: Mitigation, evidence: Evidence, accrual: Accrual, end: Seconds) -> tuple[tuple[str, int], ...]:
-    """Deaths while it was in force that its falsifier does not name, by class."""
-    own = mitigation.entry.falsifier
-    rest = [d for d in evidence.deaths if mitigation.registered < d.at <= end and _in_it(d, accrual) and not matches(own, d)]
+def _spared(mitigation: Mitigation, evidence: Evidence, accrual: Accrual) -> tuple[Death, ...]:
+    """The fault that it is against, in boots that carry it and while it was in force, where the falsifier's words leave it out: host or text."""
+    entry = mitigation.entry
+    own = (d for d in evidence.deaths if d.fault and d.phase != "boot" and d.fault_class == entry.fault_class and not matches(entry.falsifier, d))
+    after = max(mitigation.registered, entry.falsifier.after or 0.0)
+    here = (d for d in own if d.at > after and on_hosts(entry.hosts, d.host) and _in_it(d, accrual))
+    return tuple(d for d in here if _still_in_force(d, mitigation, accrual))
+
+
+def _not_counted(
+    mitigation: Mitigation, evidence: Evidence, accrual: Accrual, end: Seconds, spared: Sequence[Death]
+) -> tuple[tuple[str, int], ...]:
+    """Deaths while it was in force that are none of its fault and that its falsifier does not name, by class."""
+    own, began = mitigation.entry.falsifier, max(mitigation.registered, mitigation.entry.falsifier.after or 0.0)
+    rest = [d for d in evidence.deaths if began < d.at <= end and _in_it(d, accrual) and not matches(own, d) and d not in spared]
     kinds = [f"{d.fault_class} while starting" if d.fault and d.phase == "boot" else d.fault_class for d in rest]
     return tuple((kind, kinds.count(kind)) for kind in dict.fromkeys(kinds))
 
@@ -164,8 +177,8 @@ def _progress(of: Standing, evidence: Evidence) -> Progress | None:
     if before is None or not before.events:
         return None
     since = of.accrual.since
-    over = not claim.ratio and of.recurrences
-    clean, seen = total(within(since, 0.0, of.recurrences[0].at)) if over else total(since), len(of.recurrences)
+    came = sorted(d.at for d in (*of.recurrences, *of.spared))
+    clean, seen = total(within(since, 0.0, came[0])) if came and not claim.ratio else total(since), len(came)
     counts = clean * before.share
     needed = quiet_needed(before.events, before.seconds, seen=seen, ratio=claim.ratio, level=LEVEL)
     if needed is not None:
@@ -184,7 +197,7 @@ def _status(of: Standing, evidence: Evidence) -> tuple[Status, str, Death | None
     if refuted is not None:
         return "refuted", refuted[0], refuted[1]
     mitigation, accrual = of.mitigation, of.accrual
-    gone, claimed = mitigation.said("withdrawn"), mitigation.said("claimed")
+    gone, claimed = mitigation.said("withdrawn"), mitigation.said("claimed")  # the last: it was applied anew after boots without it
     if gone is not None:
         return "withdrawn", gone.reason, None
     if not accrual.carried:
@@ -198,9 +211,9 @@ def _status(of: Standing, evidence: Evidence) -> tuple[Status, str, Death | None
     carrying = max(start - origin(start) for start, _ in accrual.carried)
     if newest.presence == "fails" and newest.life.start > carrying and not _elsewhere(newest.life, accrual):
         return "paused", f"boot {newest.life.boot.id} does not carry it", None
-    if accrual.confounded is not None and accrual.confounded[0] <= (accrual.effective or 0.0) + 1.0:
-        return "confounded", "; ".join(accrual.confounded[1]), None
-    return ("supported" if _supported(of) else "unverified"), "", None
+    if _supported(of):
+        return "supported", "", None
+    return ("confounded", "; ".join(accrual.confounded[1]), None) if accrual.confounded is not None else ("unverified", "", None)
 
 
 def before_first(of: Standing, evidence: Evidence) -> bool:
@@ -227,7 +240,7 @@ def _without_effect(of: Standing, claimed: Seconds | None) -> tuple[Status, str]
 def _refuted(of: Standing, evidence: Evidence) -> tuple[str, Death | None] | None:
     """Why it is refuted, by what the evidence shows or, where that is gone, by what was written down when it was seen."""
     if of.mitigation.entry.claim.kind == "reduces":
-        shown = of.progress is not None and len(of.recurrences) > 0 and of.progress.against >= LEVEL
+        shown = of.progress is not None and bool(of.recurrences) and of.progress.against >= LEVEL
         return ("the rate is not as low as claimed", of.recurrences[-1]) if shown else None
     if of.recurrences:
         return "", of.recurrences[0]
@@ -241,6 +254,6 @@ def _refuted(of: Standing, evidence: Evidence) -> tuple[str, Death | None] | Non
 def _supported(of: Standing) -> bool:
     """All three conditions, nothing unnamed that might be the fault, and nothing else that changed."""
     now = of.progress
-    if now is None or now.needed is None or of.before is None or of.unnamed:
+    if now is None or now.needed is None or of.before is None or of.unnamed or of.spared:
         return False
     return now.e_value >= LEVEL and now.intervals >= LEAST and now.clean >= max(now.needed, of.before.bar)

@@ -117,10 +117,15 @@ def _verdict(of: Standing) -> Iterator[tuple[str, str]]:
         yield "refuted", f"{words.minute(of.refuted_by.at)} UTC by incident {_cited(of, of.refuted_by)}" + (f"; {of.reason}" if of.reason else "")
         if entry.claim.kind == "eliminates" and of.before and of.recurrences and of.accrual.since:
             yield "reduction", _reduction(of, of.before)
+    elif of.status == "confounded" and of.accrual.confounded is not None:
+        yield of.status, f"{words.minute(of.accrual.confounded[0])} UTC: {words.clean(of.reason, 300)}; nothing after that counts: register it anew"
     elif of.reason and of.status != "withdrawn":
         yield of.status, words.clean(of.reason, 300)
-    if of.status == "unverified" and not of.observable:
+    if of.status in ("unverified", "supported") and not of.observable:
         yield "mechanism", "cannot be observed: no boot line tells whether the change is in place; the clock runs on somebody's word"
+    if of.spared:
+        came, last = words.number(len(of.spared), "recurrence"), _cited(of, of.spared[-1])
+        yield "it came", f"{came} in boots that carry it, as the falsifier does not name it (last {last}): not refuted, nor ever supported"
     if of.unnamed:
         nameless = words.number(of.unnamed, "death")
         yield "unnamed", f"{nameless} in this time that no rule could name: each may be the one, so it is not called supported before they are named"
@@ -140,8 +145,9 @@ def _cited(of: Standing, death: Death) -> str:
 
 def _reduction(of: Standing, before: Before) -> str:
     """What is left of the claim after a recurrence: fewer, perhaps."""
-    seen, quiet = len(of.recurrences), total(of.accrual.since)
-    p = conditional_chance(before.events, before.seconds, seen, quiet)
+    own = of.mitigation.entry.fault_class
+    seen, quiet = sum(d.fault_class == own for d in (*of.recurrences, *of.spared)), total(of.accrual.since)
+    p = conditional_chance(before.events, before.seconds, seen, quiet)  # of its own class, as was counted before
     sign = "no sign of one" if p > ALPHA else "fewer than chance explains"
     return f"not excluded: {seen} in {days(quiet)} since, {before.events} in {days(before.seconds)} before (one-sided p {p:.2g}): {sign}"
 
@@ -155,17 +161,20 @@ def _watched(of: Standing) -> Iterator[tuple[str, str]]:
     if of.status in ("proposed", "claimed", "void"):
         return
     yield "watched", _quiet(of, now)
-    if of.status == "unverified":
+    if of.status == "unverified" and not (of.spared and not of.mitigation.entry.claim.ratio):
         yield "not before", _when(of, now)
 
 
 def _quiet(of: Standing, now: Progress) -> str:
     chance = clean_chance(now.intervals)
-    told = f"{days(now.clean)} = {now.intervals:.1f} fault intervals without it" if not of.recurrences or not of.mitigation.entry.claim.ratio else (
-        f"{words.number(len(of.recurrences), 'recurrence')} in {days(now.clean)} = {now.intervals:.1f} fault intervals")  # fmt: skip
+    seen = len(of.recurrences) + len(of.spared)
+    told = f"{days(now.clean)} = {now.intervals:.1f} fault intervals without it" if not seen or not of.mitigation.entry.claim.ratio else (
+        f"{words.number(seen, 'recurrence')} in {days(now.clean)} = {now.intervals:.1f} fault intervals")  # fmt: skip
     if of.refuted_by is not None and of.mitigation.entry.claim.kind == "eliminates":
         return f"{told}, then the recurrence; an unchanged engine is as quiet {_in_a_hundred(chance)}"
-    if of.recurrences:
+    if seen and not of.mitigation.entry.claim.ratio:
+        return f"{told}, then it came again"
+    if seen:
         return f"{told} (e-value {e_value_words(now.e_value)}; {LEVEL:.0f} needed)"
     said = f"an unchanged engine is as quiet {_in_a_hundred(chance)}: {bits(now.intervals):.2g} bit, {grade(chance)}"
     return f"{told} (e-value {e_value_words(now.e_value)}; {LEVEL:.0f} needed); {said}"
@@ -210,7 +219,7 @@ def _needs(before: Before) -> str:
 
 def _not_counted(of: Standing) -> Iterator[tuple[str, str]]:
     taken = [f"{days(seconds)} {reason}" for reason, seconds in of.accrual.left_out]
-    if of.accrual.confounded is not None and of.status in ("unverified", "supported", "paused"):
+    if of.accrual.confounded is not None and of.status in ("supported", "paused"):
         at, what = of.accrual.confounded
         taken.append(f"everything after {words.minute(at)} UTC ({words.clean('; '.join(what), 160)})")
     if taken and of.status != "proposed":
