@@ -69,7 +69,9 @@ def test_a_program_gets_the_figures() -> None:
     [
         ["exposure", "--rate", "0/17d", "--quiet", "6d"], ["exposure", "--rate", "x", "--quiet", "6d"], ["exposure", "--rate", "1/d", "--quiet", "6"],
         ["exposure", "--rate", "1/d"], ["power", "--runs", "0", "--each", "10m", "--rate", "1/d"], ["exposure", "--rate", "1/d", "--quiet", "0d"],
-        ["power", "--runs", "12", "--each", "10m", "--rate", "1/d", "--accel", "0"], ["exposure", "--rate", "99999999/d", "--quiet", "1d"],
+        ["power", "--runs", "12", "--each", "10m", "--rate", "1/d", "--accel", "0"],
+        ["power", "--runs", "1", "--each", "1m", "--rate", "1/d", "--accel", "nan"],
+        ["power", "--runs", "1", "--each", "1m", "--rate", "1/d", "--accel", "inf"], ["exposure", "--rate", "99999999/d", "--quiet", "1d"],
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused(arguments: list[str]) -> None:
@@ -107,3 +109,10 @@ def test_two_engines_make_two_engine_hours_in_one() -> None:
     done = run("rate", FIXTURES / "two-pods-interleaved").output
     assert told["rates"][0]["seconds"] > 34 * 60  # longer than the 34 minutes that the log covers
     assert "2 engines: their times are added" in done
+
+
+def test_a_test_that_an_unchanged_engine_cannot_pass_says_so() -> None:
+    told = said("power", "--runs", "1", "--each", "1h", "--rate", "1/m")
+    assert "An unchanged engine would also pass practically never" in told
+    assert "or 1 such runs" in told
+    assert "what one pass does exclude" in told

@@ -149,3 +149,8 @@ def test_the_e_value_is_a_fair_game_by_the_rate_before(rate: tuple[int, float], 
 def test_clusters_only_ever_slow_the_clock(ratio: float) -> None:
     assert 0 < silence.slowed(ratio) <= 1
     assert silence.slowed(0.3) == 1.0
+
+
+def test_a_run_that_surely_fails_needs_no_second() -> None:
+    assert silence.run_failure(60.0) == 1.0
+    assert silence.runs_needed(1.0) == 1

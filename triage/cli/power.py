@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from triage.cli.quantities import Count, Length, Rate
+from triage.cli.quantities import Count, Factor, Length, Rate
 from triage.cli.writing import emit
 from triage.ledger.entry import Baseline
 
@@ -13,7 +13,7 @@ from triage.ledger.entry import Baseline
 @click.option("--runs", type=Count(least=1), required=True, help="How many runs, all of which pass.")
 @click.option("--each", type=Length(), required=True, help="How long one run takes: 10m.")
 @click.option("--rate", type=Rate(), required=True, help="How often the fault comes: 1/d, 17/17d.")
-@click.option("--accel", type=click.FloatRange(min=0, min_open=True), default=1.0, show_default=True,
+@click.option("--accel", type=Factor(), default=1.0, show_default=True,
               help="How many times as fast the fault is taken to come in a run as in service: an assumption.")  # fmt: skip
 @click.option("--accel-basis", default="", metavar="WORD", help="What that rests on: steps, requests, tokens.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to print it.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import click
@@ -41,6 +42,19 @@ class Length(click.ParamType[float]):
             return seconds_of(str(value))
         except EntryError as error:
             self.fail(str(error), param, ctx)
+
+
+class Factor(click.FloatRange):
+    """How many times as fast: a number that can be one of an engine, up to a million times and down to a millionth."""
+
+    def __init__(self) -> None:
+        super().__init__(min=1 / MOST, max=MOST)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
+            self.fail(f"{value!r} is no number", param, ctx)
+        return number
 
 
 class Count(click.IntRange):

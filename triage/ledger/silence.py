@@ -104,7 +104,7 @@ def all_pass_chance(failing: float, runs: int) -> float:
 
 def runs_needed(failing: float, alpha: float = ALPHA) -> int:
     """How many runs must all pass so that an unchanged fault would let them pass with probability `alpha` at most."""
-    return math.ceil(math.log(alpha) / math.log1p(-failing) - 1e-9)
+    return math.ceil(math.log(alpha) / math.log1p(-failing) - 1e-9) if failing < 1 else 1
 
 
 def run_failure(m: float) -> float:

@@ -142,7 +142,8 @@ def _power_lines(of: Power, basis: str) -> Iterator[str]:
     yield f"information: {of.bits:.2g} bit, {NEXT[of.grade]}"
     yield f"for 95 %: {span(of.quiet_needed)} of quiet in service, or {of.runs_needed:,} such runs ({span(of.runs_needed * of.each)})"
     excluded = f"a fault that fails more than {_percent(of.not_excluded)} of runs"
-    yield f"what {of.runs} passes do exclude (95 %): {excluded}; this one fails {_percent(of.run_fails)}"
+    passes = f"{of.runs} passes do" if of.runs > 1 else "one pass does"
+    yield f"what {passes} exclude (95 %): {excluded}; this one fails {_percent(of.run_fails)}"
 
 
 def _percent(share: float) -> str:
