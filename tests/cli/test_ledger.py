@@ -183,3 +183,17 @@ def test_a_configuration_that_was_captured_counts(recorded: Path, home: Path) ->
     told = run("ledger", "--store", recorded, "--format", "json").output
     boots = standing(told, "hidden")["boots"]
     assert [boot["change"] for boot in boots][-1] == "holds"  # type: ignore[union-attr, index]
+
+
+def test_a_journal_that_is_not_there_is_not_called_intact(home: Path) -> None:
+    done = run("ledger", "verify", "--ledger", home / "typo.jsonl")
+    assert (done.exit_code, "there is no journal" in done.output) == (2, True)
+    (home / "ledger.jsonl").unlink()
+    assert run("ledger", "verify", "--ledger", home / "ledger.jsonl").exit_code == 4
+    recording = run("classify", LOGS, "--new", "--quiet", "--store", home / "history.db", "--prom", home / "t.prom")
+    assert (recording.exit_code, "the end was cut off" in recording.stderr) == (0, True)
+    assert "triage_ledger_intact 0" in (home / "t.prom").read_text()
+
+
+def test_options_may_stand_before_the_name_of_a_command(home: Path) -> None:
+    assert run("ledger", "--ledger", home / "ledger.jsonl", "verify").output == run("ledger", "verify", "--ledger", home / "ledger.jsonl").output

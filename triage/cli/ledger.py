@@ -21,7 +21,11 @@ class Standings(click.Group):
     standard = "show"
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not args or (args[0] not in self.commands and args[0] not in ("-h", "--help")):
+        named = next((a for a in args if a in self.commands), None)
+        if named is not None:  # `triage ledger --ledger FILE verify`; a path of that name is ./verify
+            at = args.index(named)
+            args = [named, *args[:at], *args[at + 1 :]]
+        elif not args or args[0] not in ("-h", "--help"):
             args = [self.standard, *args]
         return super().parse_args(ctx, args)
 
@@ -97,15 +101,17 @@ def verify(heads: tuple[str, ...], journal: str | None, store: str | None) -> No
       triage ledger verify --head 94419a3726fb
 
     \b
-    Exit codes: 0 it is, 4 it is not.
+    Exit codes: 0 it is, 2 there is none or it cannot be read, 4 it is not.
     """
-    from triage.ledger.journal import examine
+    from triage.ledger.journal import RefusedError, examine
     from triage.report.ledger import flaw_line, verified_line
 
     path = journal_path(journal, store)
     with journalled():
         records, flaws = examine(path, heads=heads)
-        intact = verified_line(path, records, noted=bool(heads))
+        if not records and not flaws:
+            raise RefusedError(f"there is no journal {path}: nothing was written there yet, or it lies elsewhere (--ledger, TRIAGE_LEDGER)")
+        intact = verified_line(path, records, noted=bool(heads)) if not flaws else ""
     if not flaws:
         emit(intact, None)
         return

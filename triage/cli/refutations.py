@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
@@ -16,7 +17,7 @@ def held_against(history: Any, journal: str | None, store: str | None, *, note: 
     and a metric: the run goes on.
     """
     path = journal_path(journal, store)
-    if not path.exists():
+    if not any(os.path.exists(each) for each in (path, f"{path}.head")):  # a journal that was taken away leaves its head
         return [], []
     from triage.ledger.book import mitigations
     from triage.ledger.journal import JournalError, read

@@ -283,8 +283,6 @@ def _misses(head: tuple[int, str] | None) -> str:
 
 def verified_line(path: Path, records: Sequence[Record], *, noted: bool) -> str:
     """What is said of a journal that is as it was written, and what that cannot show."""
-    if not records:
-        return f"journal {words.clean(str(path))}: nothing was written yet"
     doubt = "" if noted else "; whoever may write it can write all of it anew: hold a hash that was noted elsewhere against it with --head"
     head = head_of(path)
     known = head is not None and head[0] >= len(records)
