@@ -129,3 +129,12 @@ def test_what_was_withdrawn_is_not_claimed_again_under_its_name(journal: Path) -
     done = run(journal, "claim", "car-off")
     assert (done.exit_code, "register it under another name" in done.output) == (2, True)
     assert len(read(journal)) == 3
+
+
+def test_a_secret_in_a_reason_and_a_word_that_is_no_text_are_refused(journal: Path) -> None:
+    run(journal, *ADD)
+    secret = run(journal, "pause", "car-off", "--reason", "moved to https://me:hushhush@host/")
+    assert (secret.exit_code, "hushhush" in secret.output) == (2, False)
+    broken = run(journal, "add", "y", "--class", "triton-fault", "--change", "A=\udcff")
+    assert (broken.exit_code, "no text" in broken.output) == (2, True)
+    assert len(read(journal)) == 1

@@ -74,3 +74,12 @@ def test_what_only_one_of_two_boots_tells_is_no_difference() -> None:
 def test_a_change_is_about_its_option_and_the_keys_in_it() -> None:
     assert names('--compilation-config={"cudagraph_mode": "X"}') == {"compilation_config", "cudagraph_mode"}
     assert names("VLLM_X=0") == {"VLLM_X"}
+
+
+def test_no_secret_of_a_boot_is_shown() -> None:
+    before = boot(VLLM_API_KEY="abc", args="{'api_key': 'first-word', 'proxy': 'http://a:hush@b/', 'seed': 1}")
+    now = boot(VLLM_API_KEY="def", args="{'api_key': 'second-word', 'proxy': 'http://a:other@b/', 'seed': 2}")
+    told = differences(before, now)
+    assert told == [
+        "VLLM_API_KEY <secret> -> <secret>", "api_key <secret> -> <secret>", "proxy <secret> -> <secret>", "seed 1 -> 2",
+    ]  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -148,3 +149,22 @@ def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
         entry_from(tmp_path / "entry.toml")
     with pytest.raises(EntryError, match=r"none\.toml: No such file"):
         entry_from(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("changes", ["VLLM_API_KEY=hushhush"]), ("changes", ["--api-key=hushhush"]), ("changes", ["--api-key hushhush"]),
+        ("changes", ["MODEL=sk-hushhushhushhushhush"]), ("note", "ask http://me:hushhush@host/"),
+        ("references", [{"url": "https://me:hushhush@host/", "status": ""}]),
+    ],
+)  # fmt: skip
+def test_a_secret_is_not_written_down_nor_shown(key: str, value: Any) -> None:
+    with pytest.raises(EntryError, match="a journal keeps") as refused:
+        entry_of({"name": "m", "class": "triton-fault", "changes": ["A=1"], key: value})
+    assert "hushhush" not in str(refused.value)
+
+
+def test_an_option_that_only_sounds_like_a_secret_is_taken() -> None:
+    changes = ("VLLM_MULTI_STREAM_GEMM_TOKEN_THRESHOLD=0", "--enable-auth")
+    assert entry_of({"name": "m", "class": "triton-fault", "changes": list(changes)}).changes == changes

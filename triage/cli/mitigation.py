@@ -171,6 +171,7 @@ def _says(verb: str, said: str, told: str, text: str) -> None:
     def say(name: str, since: float | None, reason: str | None, journal: str | None, store: str | None) -> None:
         import time
 
+        from triage.history.secrets import looks_secret
         from triage.ledger.journal import append
         from triage.report.words import minute
 
@@ -183,6 +184,8 @@ def _says(verb: str, said: str, told: str, text: str) -> None:
         if said == "claimed" and found.said("withdrawn") is not None:
             again = f"{found.name} was withdrawn, and its time stands apart: register it under another name to watch it anew"
             raise click.UsageError(again)
+        if looks_secret(reason or ""):
+            raise click.UsageError("--reason holds what is written like a key or a password, and a journal keeps that for good: leave it out")
         with journalled():
             record = append(path, f"mitigation.{said}", found.name, {"since": now if since is None else since, "reason": reason or ""})
         emit(f"{found.name} {told} since {minute(now if since is None else since)} UTC (record {record.n}, {record.hash[:12]})", None)

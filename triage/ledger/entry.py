@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from triage.history.secrets import is_secret, looks_secret
 from triage.model import Seconds
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -137,8 +138,22 @@ def checked(entry: Entry) -> Entry:
         raise EntryError(f"{entry.name}: no change: what is set differently? --change NAME=value or --change=--flag=value")
     for change in entry.changes:
         change_of(change)
+    _without_secrets(entry)
     _able_to_refute(entry)
     return entry
+
+
+def _without_secrets(entry: Entry) -> None:
+    """What is written into a journal stays there for good and is shown: no key or password may be. Raises EntryError, which shows none either."""
+    for change in entry.changes:
+        name = re.split("[= ]", change, maxsplit=1)[0]
+        if name != change and (is_secret(name) or looks_secret(change)):
+            raise EntryError(f"change {name}: its value may be a secret, and a journal keeps what it is told for good: name another change")
+    texts = {"cost": entry.cost.text, "note": entry.note, "falsifier": entry.falsifier.text}
+    texts |= {f"reference {number}": f"{one.url} {one.status}" for number, one in enumerate(entry.references, 1)}
+    for part, text in texts.items():
+        if looks_secret(text):
+            raise EntryError(f"{part}: it holds what is written like a key or a password, and a journal keeps that for good: leave it out")
 
 
 def _able_to_refute(entry: Entry) -> None:

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
+from triage.history.secrets import is_secret, looks_secret
 from triage.model import Boot
 
 Presence = Literal["holds", "fails", "cannot be observed"]
@@ -39,7 +40,7 @@ def differences(before: Boot, now: Boot, ignoring: Iterable[str] = ()) -> list[s
     asked = [(key, one.get(key, "not given"), other.get(key, "not given")) for key in sorted({*one, *other})] if one and other else []
     versions = [("version", before.version, now.version)] if before.version and now.version else []
     changed = [(key, a, b) for key, a, b in (*versions, *stack, *variables, *asked) if key not in own and not same(a, b)]
-    return list(dict.fromkeys(f"{key} {_short(a)} -> {_short(b)}" for key, a, b in changed))
+    return list(dict.fromkeys(f"{key} {_shown(key, a)} -> {_shown(key, b)}" for key, a, b in changed))
 
 
 def names(change: str) -> set[str]:
@@ -137,6 +138,9 @@ def _truth(value: object) -> bool | None:
     return True if text in YES else False if text in NO else None
 
 
-def _short(value: object) -> str:
+def _shown(name: str, value: object) -> str:
+    """A value, short; never that of a secret. Two that differ look the same then, and are told all the same."""
     text = str(value)
+    if (is_secret(name) and text != "not given") or looks_secret(text):
+        return "<secret>"
     return text if len(text) <= 40 else f"{text[:39]}…"
