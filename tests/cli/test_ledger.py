@@ -197,3 +197,15 @@ def test_a_journal_that_is_not_there_is_not_called_intact(home: Path) -> None:
 
 def test_options_may_stand_before_the_name_of_a_command(home: Path) -> None:
     assert run("ledger", "--ledger", home / "ledger.jsonl", "verify").output == run("ledger", "verify", "--ledger", home / "ledger.jsonl").output
+
+
+def test_what_an_entry_says_acts_on_no_terminal_and_no_page(home: Path) -> None:
+    file, journal = home / "entry.toml", home / "other.jsonl"
+    file.write_text('name = "h"\nclass = "cublas-fault"\nchanges = ["A=1"]\ncost = "<img src=x> \\u009b31m"\nnote = "\\u202e\\u009b31m"\n')
+    assert run("mitigation", "add", "--from", file, "--ledger", journal).exit_code == 0
+    ledger = ("ledger", LOGS, "--ledger", journal, "--format")
+    told = [run(*ledger, form).output for form in ("table", "markdown", "json")]
+    told += [run("mitigation", "show", "h", "--ledger", journal, "--format", form).output for form in ("text", "json")]
+    assert not any(character in text for text in told for character in ("\x9b", "\u202e"))
+    assert "<img" not in told[1]
+    assert json.loads(told[-1])["mitigations"][0]["note"] == "\u202e\x9b31m"

@@ -344,3 +344,13 @@ def test_the_control_begins_no_sooner_than_the_change() -> None:
     of = stand(mitigation(17, ("claimed", 17), ("withdrawn", 10, 20)), [*BEFORE, life(17, 20, "0"), life(20, 25, "1")], FAULTS, 25)
     assert of.control is not None
     assert (days(of.control.seconds), of.control.events) == (5.0, 0)
+
+
+def test_evidence_that_begins_after_it_was_in_force_can_refute_and_not_support() -> None:
+    boots, entry = [life(20, 40, "0", name="c")], mitigation(17, ("claimed", 17), baseline=Baseline(17, 17 * 86400.0))
+    late = msgspec.structs.replace(evidence(boots, [], 40), start=day(20))
+    (found,) = standings([entry], late)
+    assert (found.status, found.late) == ("unverified", True)
+    assert standings([entry], msgspec.structs.replace(late, start=day(17.02)))[0].status == "supported"
+    again = msgspec.structs.replace(late, deaths=(death(30, boot="c"),))
+    assert standings([entry], again)[0].status == "refuted"

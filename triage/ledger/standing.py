@@ -27,6 +27,7 @@ from triage.model import Seconds
 
 Status = Literal["proposed", "claimed", "unverified", "supported", "refuted", "void", "paused", "confounded", "withdrawn"]
 STATUSES: tuple[Status, ...] = ("proposed", "claimed", "unverified", "supported", "refuted", "void", "paused", "confounded", "withdrawn")
+UNSEEN: Seconds = 3600.0
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,6 +70,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     control: Control | None = None
     jointly: tuple[str, ...] = ()
     observable: bool = True
+    late: bool = False  # the evidence begins after it was in force: who chose that beginning may have seen what came before
 
     @property
     def name(self) -> str:
@@ -102,7 +104,7 @@ def _standing(mitigation: Mitigation, evidence: Evidence, others: Sequence[tuple
         unnamed=sum(nameless(d) and d.within(accrual.since) and d not in recurred for d in evidence.deaths),
         control=_control(mitigation, evidence, accrual),
         jointly=tuple(name for at, name in others if started is not None and abs(at - started) <= 1.0),
-        observable=any(c.presence == "holds" for c in accrual.lives),
+        observable=any(c.presence == "holds" for c in accrual.lives), late=_late(mitigation, evidence),
     )  # fmt: skip
     made = msgspec.structs.replace(made, progress=_progress(made, evidence))
     status, reason, death = _status(made, evidence)
@@ -113,6 +115,13 @@ def _end(mitigation: Mitigation, evidence: Evidence) -> Seconds:
     gone = mitigation.said("withdrawn")
     until = evidence.until if evidence.until is not None else mitigation.registered
     return min(gone.since, until) if gone else until
+
+
+def _late(mitigation: Mitigation, evidence: Evidence) -> bool:
+    """Whether the evidence leaves out more than a little of the time in which a recurrence would have refuted it."""
+    claimed = mitigation.claimed
+    counts = max(mitigation.registered, claimed.written if claimed else 0.0, mitigation.entry.falsifier.after or 0.0)
+    return evidence.start is not None and evidence.start > counts + UNSEEN
 
 
 def _still_in_force(death: Death, mitigation: Mitigation, accrual: Accrual) -> bool:
@@ -252,8 +261,8 @@ def _refuted(of: Standing, evidence: Evidence) -> tuple[str, Death | None] | Non
 
 
 def _supported(of: Standing) -> bool:
-    """All three conditions, nothing unnamed that might be the fault, and nothing else that changed."""
+    """All three conditions, no death in that time that is or might be its fault, and evidence from the day on that it counts from."""
     now = of.progress
-    if now is None or now.needed is None or of.before is None or of.unnamed or of.spared:
+    if now is None or now.needed is None or of.before is None or of.unnamed or of.spared or of.late:
         return False
     return now.e_value >= LEVEL and now.intervals >= LEAST and now.clean >= max(now.needed, of.before.bar)

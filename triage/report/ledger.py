@@ -85,7 +85,7 @@ def _told(of: Standing, style: str) -> Iterator[str]:
     name = words.clean(of.name)
     yield f"**{name}**: {status_words(of)}\n" if style == "github" else f"{name}: {status_words(of)}"
     for title, text in lines:
-        yield f"- {title}: {text}" if style == "github" else wrapped(f"  {title:<12}  {text}", min(columns(), WIDEST))
+        yield f"- {title}: {_inert(text)}" if style == "github" else wrapped(f"  {title:<12}  {text}", min(columns(), WIDEST))
 
 
 def _claimed(of: Standing) -> Iterator[tuple[str, str]]:
@@ -126,6 +126,8 @@ def _verdict(of: Standing) -> Iterator[tuple[str, str]]:
     if of.spared:
         came, last = words.number(len(of.spared), "recurrence"), _cited(of, of.spared[-1])
         yield "it came", f"{came} in boots that carry it, as the falsifier does not name it (last {last}): not refuted, nor ever supported"
+    if of.status == "unverified" and of.late:
+        yield "evidence", "begins after it was said to be in force: what came before is not seen, so this cannot make it supported"
     if of.unnamed:
         nameless = words.number(of.unnamed, "death")
         yield "unnamed", f"{nameless} in this time that no rule could name: each may be the one, so it is not called supported before they are named"
@@ -161,7 +163,7 @@ def _watched(of: Standing) -> Iterator[tuple[str, str]]:
     if of.status in ("proposed", "claimed", "void"):
         return
     yield "watched", _quiet(of, now)
-    if of.status == "unverified" and not (of.spared and not of.mitigation.entry.claim.ratio):
+    if of.status == "unverified" and not of.late and not (of.spared and not of.mitigation.entry.claim.ratio):
         yield "not before", _when(of, now)
 
 
@@ -263,7 +265,12 @@ def _limits(evidence: Evidence) -> Iterator[str]:
 
 
 def _line(text: str, style: str) -> str:
-    return f"- {text}" if style == "github" else wrapped(text, min(columns(), WIDEST))
+    return f"- {_inert(text)}" if style == "github" else wrapped(text, min(columns(), WIDEST))
+
+
+def _inert(text: str) -> str:
+    """Text in Markdown that no page takes for markup of its own."""
+    return text.replace("&", "&amp;").replace("<", "&lt;")
 
 
 def journal_line(path: str, records: Sequence[Record]) -> str:

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-import orjson
 
 from triage.ledger.evidence import Death, Evidence
 from triage.ledger.journal import Record
 from triage.ledger.standing import Standing
 from triage.ledger.stretches import total
 from triage.model import Seconds
-from triage.report import words
+from triage.report import inert, words
 from triage.report.ledger import status_words
 from triage.report.ledger_entry import entry_document
 
@@ -26,7 +25,7 @@ def as_json(standings: Sequence[Standing], evidence: Evidence, records: Sequence
         "journal": {"records": len(records), "head": records[-1].hash if records else None},
         "mitigations": [_standing(standing) for standing in standings],
     }
-    return orjson.dumps(told, option=orjson.OPT_INDENT_2).decode()
+    return inert.as_json(told)
 
 
 def _standing(of: Standing) -> dict[str, Any]:
@@ -49,6 +48,8 @@ def _standing(of: Standing) -> dict[str, Any]:
         "control": msgspec.to_builtins(control) if control else None,
         "other_deaths": dict(of.others),
         "unnamed_deaths": of.unnamed,
+        "not_named_by_falsifier": [_death(death) for death in of.spared],
+        "evidence_begins_late": of.late,
         "jointly_with": of.jointly,
         "boots": [{"id": c.life.boot.id, "from": _iso(c.life.start), "to": _iso(c.life.end), "change": c.presence} for c in accrual.lives],
     }

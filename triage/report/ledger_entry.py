@@ -11,7 +11,7 @@ from triage.ledger.book import Mitigation
 from triage.ledger.entry import Entry
 from triage.ledger.journal import Record
 from triage.ledger.silence import LEAST, quiet_needed
-from triage.report import words
+from triage.report import inert, words
 from triage.report.fitting import columns, fitted_table, wrapped
 from triage.report.ledger import WIDEST, days, falsifier_words
 
@@ -48,7 +48,7 @@ def registered(entry: Entry, record: Record, path: Path) -> str:
 
 def as_json(known: Sequence[Mitigation]) -> str:
     """The mitigations as one document."""
-    return msgspec.json.format(msgspec.json.encode({"schema": "triage/1", "mitigations": [entry_document(m) for m in known]}), indent=2).decode()
+    return inert.as_json({"schema": "triage/1", "mitigations": [entry_document(m) for m in known]})
 
 
 def entry_document(of: Mitigation) -> dict[str, object]:

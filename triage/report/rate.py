@@ -11,7 +11,7 @@ from triage.ledger.evidence import Evidence
 from triage.ledger.frequency import ALL, Frequency
 from triage.ledger.silence import slowed
 from triage.model import Seconds
-from triage.report import words
+from triage.report import inert, words
 from triage.report.fitting import columns, fitted_table, wrapped
 from triage.report.odds import figure, span
 
@@ -47,7 +47,7 @@ def as_json(found: Sequence[Frequency], evidence: Evidence) -> str:
         },
         "rates": [{**_renamed(f), "last": words.iso(f.last) if f.last is not None else None} for f in found],
     }
-    return msgspec.json.format(msgspec.json.encode(told), indent=2).decode()
+    return inert.as_json(told)
 
 
 def _renamed(of: Frequency) -> dict[str, Any]:
