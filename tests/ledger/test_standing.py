@@ -222,7 +222,7 @@ def test_what_was_in_place_before_the_first_crash_changes_nothing() -> None:
 def test_without_a_rate_there_is_no_progress_and_one_may_be_stated() -> None:
     assert stand(CLAIMED, since(17, 30), [], 30).progress is None
     stated = mitigation(17, ("claimed", 17), baseline=Baseline(17, 17 * 86400.0))
-    assert stand(stated, since(17, 30), [], 30).progress is not None
+    assert stand(stated, lives(17, 30, value="0"), [], 30).progress is not None
 
 
 def test_a_rate_that_rests_on_one_event_needs_nineteen_intervals() -> None:
@@ -354,3 +354,13 @@ def test_evidence_that_begins_after_it_was_in_force_can_refute_and_not_support()
     assert standings([entry], msgspec.structs.replace(late, start=day(17.02)))[0].status == "supported"
     again = msgspec.structs.replace(late, deaths=(death(30, boot="c"),))
     assert standings([entry], again)[0].status == "refuted"
+
+
+def test_a_stated_rate_that_the_logs_speak_against_does_not_hold() -> None:
+    entry = mitigation(17, ("claimed", 17), baseline=Baseline(40, 20 * 86400.0))
+    boots = [life(0, 17, "1", name="b"), life(17, 30, "0")]
+    for deaths, events in (([], None), ([death(5, boot="b")], 1)):
+        found = stand(entry, boots, deaths, 30)
+        assert (found.status, found.contradicted, found.before and found.before.events) == ("unverified", True, events)
+    many = stand(entry, boots, [death(n + 0.5, boot="b") for n in range(17)] + [death(n + 0.7, boot="b") for n in range(10)], 30)
+    assert (many.contradicted, many.before and many.before.stated) == (False, True)

@@ -20,8 +20,9 @@ import msgspec
 from triage.ledger.accrual import Accrual, accrue
 from triage.ledger.baseline import Before, counted, stated
 from triage.ledger.book import Mitigation
+from triage.ledger.entry import Baseline
 from triage.ledger.evidence import Death, Evidence, Life, matches, nameless, on_hosts
-from triage.ledger.silence import LEAST, LEVEL, e_value, quiet_needed
+from triage.ledger.silence import ALPHA, LEAST, LEVEL, conditional_chance, e_value, quiet_needed
 from triage.ledger.stretches import origin, total, within
 from triage.model import Seconds
 
@@ -75,6 +76,12 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         return self.mitigation.name
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether the rate that was stated is not the one that was counted, and so does not hold."""
+        given = self.mitigation.entry.baseline
+        return given is not None and given.events > 0 and (self.before is None or not self.before.stated)
 
 
 def standings(known: Sequence[Mitigation], evidence: Evidence) -> list[Standing]:
@@ -146,11 +153,19 @@ def _carried_at(life: Life, at: Seconds, accrual: Accrual) -> bool:
 
 
 def _before(mitigation: Mitigation, evidence: Evidence, accrual: Accrual) -> Before | None:
-    """The rate of the class before: as stated, else as counted in all time without the change."""
+    """The rate of the class before: as stated, unless what was counted in all time without the change is too low for that; else as counted."""
     own = [d for d in evidence.deaths if d.fault and d.fault_class == mitigation.entry.fault_class and on_hosts(mitigation.entry.hosts, d.host)]
     seen = counted(accrual.before, own, [c.life for c in accrual.lives])
     given = mitigation.entry.baseline
-    return stated(given, seen) if given is not None else seen
+    return stated(given, seen) if given is not None and not _contradicted(given, seen, accrual) else seen
+
+
+def _contradicted(given: Baseline | None, seen: Before | None, accrual: Accrual) -> bool:
+    """Whether so few came without the change that a stated rate cannot have been the rate."""
+    seconds = total(accrual.before)
+    if given is None or not given.events or seconds <= 0:
+        return False
+    return conditional_chance(given.events, given.seconds, seen.events if seen else 0, seconds) <= ALPHA
 
 
 def _spared(mitigation: Mitigation, evidence: Evidence, accrual: Accrual) -> tuple[Death, ...]:

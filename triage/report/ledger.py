@@ -157,7 +157,9 @@ def _reduction(of: Standing, before: Before) -> str:
 def _watched(of: Standing) -> Iterator[tuple[str, str]]:
     now = of.progress
     if now is None:
-        if of.accrual.carried:
+        if of.accrual.carried and of.contradicted:
+            yield "watched", "no rate to hold it against: what was stated is not what was seen"
+        elif of.accrual.carried:
             yield "watched", "no rate to hold it against: no such death was seen without the change; state one with --rate 4/17d"
         return
     if of.status in ("proposed", "claimed", "void"):
@@ -197,7 +199,10 @@ def _when(of: Standing, now: Progress) -> str:
 
 
 def _rate(of: Standing) -> Iterator[tuple[str, str]]:
-    before = of.before
+    before, given = of.before, of.mitigation.entry.baseline
+    if of.contradicted and given is not None:
+        told = f"{before.events if before else 0} in {days(total(of.accrual.before))} without the change"
+        yield "stated", f"{given.events} in {days(given.seconds)}, where {told} were seen: that is fewer than chance explains, and it does not hold"
     if before is None or of.status == "proposed":
         return
     how = "as stated" if before.stated else "counted"
