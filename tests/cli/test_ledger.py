@@ -209,3 +209,9 @@ def test_what_an_entry_says_acts_on_no_terminal_and_no_page(home: Path) -> None:
     assert not any(character in text for text in told for character in ("\x9b", "\u202e"))
     assert "<img" not in told[1]
     assert json.loads(told[-1])["mitigations"][0]["note"] == "\u202e\x9b31m"
+
+
+def test_a_window_that_leaves_the_recurrence_out_says_so(home: Path) -> None:
+    told = " ".join(run("ledger", LOGS, "--ledger", home / "ledger.jsonl", "--since", "2026-10-20").output.split())
+    assert "piecewise-graphs: withdrawn" in told
+    assert "evidence begins after it was in force: what came before is not seen, and may refute it" in told

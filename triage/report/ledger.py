@@ -126,8 +126,8 @@ def _verdict(of: Standing) -> Iterator[tuple[str, str]]:
     if of.spared:
         came, last = words.number(len(of.spared), "recurrence"), _cited(of, of.spared[-1])
         yield "it came", f"{came} in boots that carry it, as the falsifier does not name it (last {last}): not refuted, nor ever supported"
-    if of.status == "unverified" and of.late:
-        yield "evidence", "begins after it was said to be in force: what came before is not seen, so this cannot make it supported"
+    if of.status in ("unverified", "withdrawn") and of.late:
+        yield "evidence", "begins after it was in force: what came before is not seen, and may refute it; so it is not called supported by this"
     if of.unnamed:
         nameless = words.number(of.unnamed, "death")
         yield "unnamed", f"{nameless} in this time that no rule could name: each may be the one, so it is not called supported before they are named"
