@@ -336,6 +336,8 @@ def _measured(paths: tuple[str, ...], rules: tuple[str, ...], tz: str, year: int
     if len(paths) == 1 and (Path(paths[0]) / TRIAL).exists():
         found = _read(paths[0], rules, tz, year, output)
         return list(found.counted), list(found.problems), found.manifest.reserve_mib
+    if whole := [path for path in paths if (Path(path) / TRIAL).exists()]:
+        raise click.UsageError(f"{whole[0]} is a trial: give it alone, or runs that belong to none")
     refuse_input(output, paths)
     known = knowledge(rules)
     try:
