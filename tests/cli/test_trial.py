@@ -174,6 +174,13 @@ def test_memory_of_runs_that_belong_to_no_trial(tmp_path: Path) -> None:
     assert "0.31.0 against 0.29.0, rung by rung: at rest +38 MiB, in the worst step +20 MiB" in told
 
 
+def test_each_gpu_of_a_run_has_its_name(tmp_path: Path) -> None:
+    shutil.copytree(RUN, tmp_path / "run")
+    edited(tmp_path / "run" / "gpu-memory.csv", lambda text: text + "".join(f"{line.replace(', 0, ', ', 3, ')}\n" for line in text.splitlines()[1:]))
+    told = triage("memory", tmp_path / "run").stdout
+    assert ("run gpu 0  0.29.0" in told, "run gpu 3  0.29.0" in told) == (True, True), told
+
+
 def test_memory_that_nobody_measured_is_inconclusive(tmp_path: Path) -> None:
     shutil.copy2(RUN / "engine.log", tmp_path / "engine.log")
     result = triage("memory", tmp_path / "engine.log")

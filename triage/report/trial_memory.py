@@ -52,11 +52,15 @@ def _row(ladder: Ladder, rung: Rung) -> tuple[str, ...]:
 
 def _others(runs: Sequence[Run], style: str) -> str:
     rows = [
-        (clean(run.name), clean(run.build.name), _figure(one.own_rest), _figure(one.step), _free(one), ended_words(run))
+        (_named(run, one), clean(run.build.name), _figure(one.own_rest), _figure(one.step), _free(one), ended_words(run))
         for run in runs
         for one in run.memory
     ]
     return fitted_table(("run", "build", "at rest", "step", "free", "ended"), rows, style, (("run", 18), ("build", 0)), right=FIGURES)
+
+
+def _named(run: Run, one: Memory) -> str:
+    return clean(run.name) + (f" gpu {clean(one.gpu)}" if len(run.memory) > 1 else "")
 
 
 def _boot_table(runs: Sequence[Run], style: str) -> str:
