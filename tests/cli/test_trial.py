@@ -126,6 +126,22 @@ def test_predictions_are_registered_once(tmp_path: Path) -> None:
     assert (folder / "predictions.jsonl").read_bytes() == before
 
 
+def test_a_prediction_that_is_made_late_is_told_so_at_once(tmp_path: Path) -> None:
+    folder = copied(tmp_path, "14*")
+    for file in folder.glob("predictions.jsonl*"):
+        file.unlink()
+    told = triage("predict", folder)
+    assert (told.exit_code, "0.31 at 0.94 ran already" in told.stderr) == (0, True)
+    assert "0.93" not in told.stderr
+
+
+def test_what_traces_a_run_is_found_in_its_environment(tmp_path: Path) -> None:
+    folder = copied(tmp_path, "none")
+    (tmp_path / "environ").write_bytes(b"NSYS_PROFILING_SESSION_ID=4711\0HOME=/x\0")
+    arguments = ("--item", "forced", "--arm", "0.29 at 0.94", "--log", RUN / "engine.log", "--env-file", tmp_path / "environ")
+    assert "nsys (heavy; environment NSYS_PROFILING_SESSION_ID)" in triage("add", folder, "x", *arguments).stdout
+
+
 def test_exit_codes_of_a_verdict(tmp_path: Path) -> None:
     folder = copied(tmp_path, "1[1-8]*")
     assert triage("verdict", folder, "--item", "forced").exit_code == 0

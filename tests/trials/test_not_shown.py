@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.trials.night import cell, copied, edited, read, run
+from tests.trials.night import cell, copied, edited, known, read, run
 from tests.trials.test_memory import ladder, rung
 from triage.model import Boot, Instant, SourceInfo
 from triage.parsers.gpu_memory import MemorySample
 from triage.parsers.reading import Reading
+from triage.trials.instruments import watching
 from triage.trials.ladder import Rung
+from triage.trials.lines import Window
 from triage.trials.manifest import Prediction, TrialError, read_manifest
 from triage.trials.memory import Memory, measured
 from triage.trials.predictions import Tested as Foretold
@@ -130,3 +132,22 @@ def test_a_folder_of_a_run_that_says_nothing_of_itself_is_told(tmp_path: Path) -
     (folder / "logs" / "14-forced-0.31-0.94" / "run.toml").unlink()
     (folder / "logs" / ".15-half").mkdir()
     assert [problem.file.rpartition("/")[2] for problem in read(folder).problems if problem.lost] == ["14-forced-0.31-0.94"]
+
+
+def test_of_a_boot_that_several_runs_share_each_has_the_memory_of_its_own_time() -> None:
+    boot = Boot(id="b", source="s", engine="vllm", start=Instant.sharp(0), ready=Instant.sharp(50), end=Instant.sharp(200))
+    rows = tuple(MemorySample(Instant.sharp(at), "0", used, 1000.0) for at, used in ((55.0, 700.0), (80.0, 750.0), (120.0, 990.0)))
+    readings = [Reading(info=SourceInfo(name="m", kind="gpu_memory"), memory=rows)]
+    (first,), (second,) = (measured(readings, [boot], None, 60.0, Window(*bounds)) for bounds in ((None, 100.0), (100.0, None)))
+    assert (first.margin, second.margin) == (250, 10)
+
+
+def test_a_run_on_a_build_that_an_item_does_not_ask_about_is_not_lost(tmp_path: Path) -> None:
+    folder = copied(tmp_path, "1[34]*")
+    edited(folder / "trial.toml", lambda text: text.replace("control = { failed = 5", 'builds = ["0.31"]\ncontrol = { failed = 5'))
+    assert cell(read(folder), "forced", "0.29").result == "pass"
+
+
+def test_an_environment_keeps_what_tells_of_an_instrument_and_no_secret() -> None:
+    kept = watching(b"NSYS_PROFILING_SESSION_ID=4711\0MY_MEM_HISTORY=1\0HOME=/x\0NSYS_API_KEY=abc\0CUDA_LAUNCH_BLOCKING=0\0", known().instruments)
+    assert kept == {"NSYS_PROFILING_SESSION_ID": "4711", "MY_MEM_HISTORY": "1"}

@@ -137,15 +137,19 @@ def predict(folder: str) -> None:
     from pathlib import Path
 
     from triage.report.words import clean, number
-    from triage.trials.manifest import read_manifest
+    from triage.trials.manifest import read_manifest, run_folders
     from triage.trials.predictions import register
     from triage.trials.trial import JOURNAL
 
     with refusing():
         manifest = read_manifest(Path(folder))
+        folders = run_folders(Path(folder), manifest)
         written = register(manifest, Path(folder) / JOURNAL)
     for record in written:
         emit(f"{record.hash[:12]}  {datetime.fromtimestamp(record.at, UTC):%Y-%m-%d %H:%M:%S} UTC  {clean(record.subject)}")
+    late = {(one.file.item, one.file.arm) for one in folders} & {(str(one.data["item"]), str(one.data["arm"])) for one in written}
+    if late:
+        click.echo(f"triage: {' and '.join(sorted(clean(arm) for _, arm in late))} ran already: what is written now came after", err=True)
     kept = len(manifest.predictions) - len(written)
     emit(f"{number(len(written), 'prediction')} registered" + (f", {kept} were already" if kept else ""))
 
@@ -173,14 +177,13 @@ def add(folder: str, name: str, item: str, arm: str, logs: tuple[str, ...], inst
     """
     from pathlib import Path
 
-    from triage.history.capture import environ
     from triage.report.trial import added
     from triage.trials.drafting import add as add_run
     from triage.trials.manifest import RunFile, read_manifest
 
     if outcome and not because:
         raise click.UsageError("--outcome needs --because: what was seen that the logs cannot say")
-    environment = environ(Path(env_file).read_bytes()) if env_file else {}
+    environment = _environment(env_file, rules) if env_file else {}
     with refusing():
         manifest = read_manifest(Path(folder))
         check_names([item], [one.id for one in manifest.items], "--item")
@@ -191,6 +194,20 @@ def add(folder: str, name: str, item: str, arm: str, logs: tuple[str, ...], inst
     found = _read(folder, rules, "UTC", None, None)
     emit(added(found, name))
     _ended(found)
+
+
+def _environment(file: str, rules: tuple[str, ...]) -> dict[str, str]:
+    """What an environment says of the engine and of what watches it; nothing that may be a secret."""
+    from pathlib import Path
+
+    from triage.history.capture import environ
+    from triage.trials.instruments import watching
+
+    try:
+        text = Path(file).read_bytes()
+    except OSError as error:
+        raise click.UsageError(f"--env-file {file}: {error.strerror}") from error
+    return environ(text) | watching(text, knowledge(rules).instruments)
 
 
 def _client(text: str | None) -> Any:

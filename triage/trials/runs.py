@@ -99,7 +99,7 @@ class Reader:
             ),
             shape=shape.shape(item.whole, seen, tuple(findings.verdicts), told, file.client),
             witnesses=path.shown(item, item.witnesses, seen), expects=path.shown(item, item.expects, seen),
-            memory=measured(readings, lives, fault, _work(folder, seen)),
+            memory=measured(readings, lives, fault, _work(folder, seen), window),
             replicate=f"run {folder.name}" if file.independent else lives[0].id if lives else f"run {folder.name}",
             problems=findings.problems,
         )  # fmt: skip

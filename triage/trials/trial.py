@@ -106,13 +106,14 @@ def _read(reader: Reader, folder: RunFolder, unread: list[Problem]) -> Run | Non
 
 
 def cells(manifest: Manifest, every: Sequence[Counted]) -> tuple[Cell, ...]:
-    """Each item with each configuration that some run of it was meant to have, on each build that it is asked of."""
+    """Each item with each configuration that some run of it was meant to have, on each build that it is asked of, or ran on all the same."""
     found = []
     for item in manifest.items:
         own = [one for one in every if one.run.item.id == item.id]
         for config in dict.fromkeys(_config(one.run) for one in own) or [()]:
             here = [one for one in own if _config(one.run) == config]
-            builds = item.builds or tuple(build.name for build in manifest.builds)
+            asked = item.builds or tuple(build.name for build in manifest.builds)
+            builds = dict.fromkeys((*asked, *(one.run.build.name for one in here)))
             found += [cell(item, build, config, [one for one in here if one.run.build.name == build]) for build in builds]
     return tuple(found)
 
