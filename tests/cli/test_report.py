@@ -105,7 +105,7 @@ def test_a_trial_that_could_not_all_be_read_is_told_by_the_exit_code(tmp_path: P
     (tmp_path / "trial.toml").write_text(trial)
     told = run("report", str(CRASH), "--trial", str(tmp_path), "--format", "markdown")
     assert (told.exit_code, "has no run.toml" in told.stderr) == (3, True)
-    assert "not run: i on b" in told.stdout
+    assert "Not run: i on b" in told.stdout
 
 
 def test_nothing_on_stdin_is_no_report() -> None:

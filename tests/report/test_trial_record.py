@@ -11,8 +11,9 @@ from triage.report.trial_record import records
 def test_the_night_in_a_few_sentences() -> None:
     (one,) = records(night(), "night")
     assert (one.name, one.question) == ("night", "May the batch profile move from 0.29 to 0.31?")
-    assert one.verdict.startswith("fail: burst on 0.31 (5 of 5 runs: device-oom); forced on 0.31, gpu_memory_utilization=0.95")
-    assert "inconclusive: burst on 0.29 (the burst arrived in pieces" in one.verdict
+    assert one.verdict.startswith("Fail: burst on 0.31 (5 of 5 runs: device-oom); forced on 0.31 with gpu_memory_utilization=0.95 (1 of 1")
+    assert "Inconclusive: burst on 0.29 (the burst arrived in pieces" in one.verdict
+    assert "forced on 0.31 with gpu_memory_utilization=0.94, 0.93, 0.92; " in one.verdict
     assert "0.94 is the highest rung that leaves the reserve of 128 MiB on every build: 232 on 0.29, 174 on 0.31 MiB" in one.verdict
     assert "2 of 3 survived with memory-history, 0 of 5 with no heavy instrument" in one.note
     assert "This is no licence to pool" in one.note
@@ -28,7 +29,7 @@ def test_its_ladder_is_that_of_several_settings() -> None:
 
 def test_a_trial_without_runs_says_so(tmp_path: Path) -> None:
     (one,) = records(read(copied(tmp_path, "none")), "t")
-    assert one.verdict.startswith("not run: burst on 0.29; burst on 0.31")
+    assert one.verdict.startswith("Not run: burst on 0.29; burst on 0.31")
     assert one.rungs == ()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from triage.report.postmortem.given import Trial as Given
 from triage.report.postmortem.records import trial as record
@@ -27,19 +27,34 @@ def records(trial: Trial, name: str) -> list[Given]:
 def _verdict(trial: Trial, first: Ladder | None) -> Iterator[str]:
     """The cells of the matrix by their result, failures first; then the rung that leaves the reserve."""
     for result in RESULTS:
-        cells = [_cell(cell, trial) for cell in trial.cells if cell.result == result]
-        if cells:
-            yield f"{result}: {'; '.join(cells)}"
+        if told := _alike([cell for cell in trial.cells if cell.result == result], trial):
+            yield f"{result.capitalize()}: {'; '.join(told)}"
     if first is not None and (rung := _rung(trial, first)):
         yield rung
 
 
-def _cell(cell: Cell, trial: Trial) -> str:
-    """Item and build, of the configuration what tells it from the item's other lines, and the first reason why it is no pass."""
+def _alike(cells: Sequence[Cell], trial: Trial) -> list[str]:
+    """Cells in words: those of one item and build that are what they are for one reason stand together."""
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for cell in cells:
+        why = cell.reason.split("; ")[0] if cell.result in ("fail", "inconclusive", "void") else ""
+        groups.setdefault((cell.item.id, cell.build, why), []).append(_own(cell, trial))
+    return [f"{item} on {build}{_settings(own)}{f' ({why})' if why else ''}" for (item, build, why), own in groups.items()]
+
+
+def _own(cell: Cell, trial: Trial) -> str:
+    """Of a configuration what tells it from the item's other lines."""
     lines = [config for item, config in trial.rows() if item.id == cell.item.id]
-    own = " ".join(f"{name}={value}" for name, value in cell.config if not all((name, value) in line for line in lines))
-    why = f" ({cell.reason.split('; ')[0]})" if cell.reason and cell.result in ("fail", "inconclusive", "void") else ""
-    return f"{cell.item.id} on {cell.build}{f', {own}' if own else ''}{why}"
+    return " ".join(f"{name}={value}" for name, value in cell.config if not all((name, value) in line for line in lines))
+
+
+def _settings(own: Sequence[str]) -> str:
+    """` with u=0.95, 0.94` where one setting has several values, else each configuration in full."""
+    told = [one for one in own if one]
+    names = {one.partition("=")[0] for one in told}
+    if len(names) == 1 and not any(" " in one for one in told):
+        return f" with {names.pop()}={', '.join(one.partition('=')[2] for one in told)}"
+    return f" with {' or '.join(told)}" if told else ""
 
 
 def _rung(trial: Trial, ladder: Ladder) -> str:
