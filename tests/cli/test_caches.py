@@ -90,6 +90,16 @@ def test_a_link_that_leads_out_is_never_followed_or_removed(night: Path) -> None
     assert (night / "b01/deep_gemm/cache/kernel.sm90_fp8_gemm_1d2d.5f0c41aa/weights").is_symlink()
 
 
+def test_where_everything_must_stay_the_exit_code_says_so_too(tmp_path: Path) -> None:
+    night = lay(tmp_path / "night", scale=1000, boots=1)
+    before = hashes(str(night))
+    done = run(night, "--archive", tmp_path / "kept.tar.zst", "--remove", "--yes", "--idle", "100000d")
+    assert done.exit_code == 3
+    assert "stays" in done.stdout
+    assert "would" not in done.stdout
+    assert hashes(str(night)) == before
+
+
 def test_a_second_run_finishes_and_a_third_has_nothing_to_do(night: Path) -> None:
     archive = night.parent / "kept.tar.zst"
     assert run(night, "--archive", archive, "--yes").exit_code == 0

@@ -77,6 +77,37 @@ def test_what_cannot_be_done_is_said_in_a_line(arguments: list[str], words: str)
     assert "Traceback" not in told.output
 
 
+@pytest.mark.parametrize("form", ["html", "markdown"])
+def test_a_trial_stands_in_the_postmortem_with_its_margins(form: str) -> None:
+    night = ROOT / "fixtures" / "acceptance-night"
+    told = run("report", str(CRASH), "--trial", str(night), "--format", form)
+    assert told.exit_code == 0, told.stderr
+    words = re.sub(r"<[^>\n]+>|\|", " ", told.stdout)
+    assert "May the batch profile move from 0.29 to 0.31?" in words
+    assert "0.94 is the highest rung that leaves the reserve of 128 MiB on every build" in words
+    assert "Margins: acceptance-night" in words
+    assert re.search(r"0\.31\s+0\.94\s+174\s+2\s+0\s+0", words)
+    assert "Trials" not in run("report", str(CRASH), "--format", "markdown").stdout
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (["--trial", "nowhere"], "triage trial new"),
+    (["--trial", str(ROOT / "fixtures" / "acceptance-night"), "--format", "junit"], "do not go together"),
+])  # fmt: skip
+def test_a_trial_that_cannot_be_shown_is_said_in_a_line(arguments: list[str], words: str) -> None:
+    told = run("report", str(CRASH), *arguments)
+    assert (told.exit_code, words in told.stderr) == (2, True), told.output
+
+
+def test_a_trial_that_could_not_all_be_read_is_told_by_the_exit_code(tmp_path: Path) -> None:
+    (tmp_path / "runs" / "half").mkdir(parents=True)
+    trial = 'question = "q"\nbuild = [{ name = "b" }]\nitem = [{ id = "i", question = "q", path = "p" }]\narm = [{ name = "a", build = "b" }]\n'
+    (tmp_path / "trial.toml").write_text(trial)
+    told = run("report", str(CRASH), "--trial", str(tmp_path), "--format", "markdown")
+    assert (told.exit_code, "has no run.toml" in told.stderr) == (3, True)
+    assert "Not run: i on b" in told.stdout
+
+
 def test_nothing_on_stdin_is_no_report() -> None:
     told = CliRunner().invoke(main, ["report", "-", "--format", "markdown"], input="")
     assert told.exit_code in (2, 3)

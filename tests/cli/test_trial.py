@@ -76,6 +76,46 @@ def test_a_name_that_leads_elsewhere_is_refused(tmp_path: Path) -> None:
     assert not (folder / "x").exists()
 
 
+@pytest.mark.parametrize(
+    ("log", "told"),
+    [(".", "the runs of the trial lie in it"), ("run.toml", "what is called run.toml"), ("/dev/zero", "is no file and no folder")],
+)
+def test_a_log_that_cannot_be_kept_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: str, told: str) -> None:
+    folder = copied(tmp_path, "13*")
+    monkeypatch.chdir(folder)
+    shutil.copy2(folder / "logs" / "13-forced-0.29-0.94" / "run.toml", folder / "run.toml")
+    result = triage("add", folder, "x", "--item", "forced", "--arm", "0.29 at 0.94", "--log", log)
+    assert (result.exit_code, told in result.stderr) == (2, True), result.output
+    assert sorted(path.name for path in (folder / "logs").iterdir()) == ["13-forced-0.29-0.94", "probe.log"]
+
+
+def test_of_two_that_add_one_name_the_second_leaves_the_first_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = copied(tmp_path, "none")
+    copy, inside = shutil.copy2, []
+
+    def late(source: Path, target: Path) -> Path:
+        if not inside:
+            inside.append(1)
+            assert triage("add", folder, "x", "--item", "forced", "--arm", "0.29 at 0.94", "--log", RUN / "engine.log").exit_code == 0
+        return Path(copy(source, target))
+
+    monkeypatch.setattr(shutil, "copy2", late)
+    second = triage("add", folder, "x", "--item", "forced", "--arm", "0.29 at 0.94", "--log", RUN / "gpu-memory.csv")
+    assert (second.exit_code, "is there already" in second.stderr) == (2, True)
+    assert sorted(path.name for path in (folder / "logs" / "x").iterdir()) == ["engine.log", "run.toml"]
+    assert sorted(path.name for path in (folder / "logs").iterdir()) == ["probe.log", "x"]
+
+
+def test_what_is_no_text_is_refused_in_a_line(tmp_path: Path) -> None:
+    assert triage("new", tmp_path / "t", "--question", "q\udcff", "--build", "a").exit_code == 2
+    assert not (tmp_path / "t").exists()
+
+
+def test_a_trial_among_other_runs_is_refused(tmp_path: Path) -> None:
+    result = triage("memory", NIGHT, RUN)
+    assert (result.exit_code, "give it alone" in result.stderr) == (2, True)
+
+
 def test_predictions_are_registered_once(tmp_path: Path) -> None:
     folder = copied(tmp_path, "none")
     for file in folder.glob("predictions.jsonl*"):
@@ -84,6 +124,22 @@ def test_predictions_are_registered_once(tmp_path: Path) -> None:
     before = (folder / "predictions.jsonl").read_bytes()
     assert "0 predictions registered, 4 were already" in triage("predict", folder).stdout
     assert (folder / "predictions.jsonl").read_bytes() == before
+
+
+def test_a_prediction_that_is_made_late_is_told_so_at_once(tmp_path: Path) -> None:
+    folder = copied(tmp_path, "14*")
+    for file in folder.glob("predictions.jsonl*"):
+        file.unlink()
+    told = triage("predict", folder)
+    assert (told.exit_code, "0.31 at 0.94 ran already" in told.stderr) == (0, True)
+    assert "0.93" not in told.stderr
+
+
+def test_what_traces_a_run_is_found_in_its_environment(tmp_path: Path) -> None:
+    folder = copied(tmp_path, "none")
+    (tmp_path / "environ").write_bytes(b"NSYS_PROFILING_SESSION_ID=4711\0HOME=/x\0")
+    arguments = ("--item", "forced", "--arm", "0.29 at 0.94", "--log", RUN / "engine.log", "--env-file", tmp_path / "environ")
+    assert "nsys (heavy; environment NSYS_PROFILING_SESSION_ID)" in triage("add", folder, "x", *arguments).stdout
 
 
 def test_exit_codes_of_a_verdict(tmp_path: Path) -> None:
@@ -132,6 +188,13 @@ def test_memory_of_runs_that_belong_to_no_trial(tmp_path: Path) -> None:
     runs = [NIGHT / "logs" / name for name in ("13-forced-0.29-0.94", "14-forced-0.31-0.94")]
     told = " ".join(triage("memory", *runs).stdout.split())
     assert "0.31.0 against 0.29.0, rung by rung: at rest +38 MiB, in the worst step +20 MiB" in told
+
+
+def test_each_gpu_of_a_run_has_its_name(tmp_path: Path) -> None:
+    shutil.copytree(RUN, tmp_path / "run")
+    edited(tmp_path / "run" / "gpu-memory.csv", lambda text: text + "".join(f"{line.replace(', 0, ', ', 3, ')}\n" for line in text.splitlines()[1:]))
+    told = triage("memory", tmp_path / "run").stdout
+    assert ("run gpu 0  0.29.0" in told, "run gpu 3  0.29.0" in told) == (True, True), told
 
 
 def test_memory_that_nobody_measured_is_inconclusive(tmp_path: Path) -> None:

@@ -108,3 +108,22 @@ def test_whatever_a_file_holds_nothing_is_raised(text: str) -> None:
 def test_what_is_in_use_and_what_is_left_make_up_the_total(used: int, free: int) -> None:
     (sample,) = parse(rows(f"memory.total [MiB], memory.free [MiB]\n{used + free} MiB, {free} MiB")).samples
     assert (sample.used, sample.free) == (used, free)
+
+
+PARTS = ((1, 4), (2, 21000), (3, 20900))
+
+
+@pytest.mark.parametrize("unit", [" MiB", ""])
+@pytest.mark.parametrize("lacks", range(1, 8))
+def test_a_row_that_was_cut_off_leaves_less_free_than_there_was_nowhere(unit: str, lacks: int) -> None:
+    """nvidia-smi that is killed ends its file within a row, where what is left of a figure is another figure."""
+    heading = "timestamp, index, memory.total [MiB], memory.used [MiB], memory.free [MiB]"
+    rows = [f"2026/10/10 01:02:0{second}.000, 0, 23034{unit}, {used}{unit}, {22600 - used}{unit}" for second, used in PARTS]
+    log = parse(Row(text) for text in [heading, *rows[:-1], rows[-1][:-lacks]])
+    assert {(sample.used, sample.free) for sample in log.samples} <= {(4, 22596), (21000, 1600), (20900, 1700), (20900, None)}
+    assert log.unread == 3 - len(log.samples)
+
+
+def test_a_heading_that_comes_again_may_come_without_units() -> None:
+    log = parse(Row(text) for text in ("index, memory.used [MiB]", "0, 5 MiB", "index, memory.used [MiB]", "0, 6"))
+    assert [sample.used for sample in log.samples] == [5, 6]

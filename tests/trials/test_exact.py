@@ -84,3 +84,19 @@ def test_signs_is_a_coin(above: int, below: int) -> None:
     runs, fewer = above + below, min(above, below)
     expected = min(1.0, 2 * sum(comb(runs, k) for k in range(fewer + 1)) / 2**runs) if runs else 1.0
     assert exact.signs(above, below) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("events", "runs"), [(5000, 10_000), (3, 10**9), (0, 1_030)])
+def test_a_share_of_very_many_runs_has_bounds_around_it(events: int, runs: int) -> None:
+    low, high = exact.at_least(events, runs), exact.at_most(events, runs)
+    assert low <= events / runs < high <= 5 * (events + 1) / runs
+    assert exact.at_most(events, runs, 0.5) == pytest.approx((events + 0.7) / (runs + 0.4), rel=0.02)  # the median, by its approximation
+
+
+def test_both_ways_to_a_bound_agree_where_one_takes_over() -> None:
+    exactly = exact._bisected(lambda share: exact.tail(exact.MANY + 1, share, 7), 0.05)
+    assert exact.at_most(7, exact.MANY + 1) == pytest.approx(exactly, rel=1e-9)
+
+
+def test_boschloo_of_more_runs_than_a_double_counts_ways_of() -> None:
+    assert exact.boschloo((3, 0), (1_100, 4)) == 1.0

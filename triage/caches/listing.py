@@ -144,7 +144,7 @@ def planned(plan: Plan, archive: str, *, removing: bool, kept: tuple[int, int]) 
         total = sum(cache.contents.bytes for cache in plan.archive)
         lines.append(f"would archive {number(len(plan.archive), 'cache')} of {size(total)} to {clean(archive)}: the hash of every file, and "
                      f"{number(kept[0], 'file')} ({size(kept[1])}) whole")  # fmt: skip
-    if removing:
+    if removing and (plan.archive or plan.listed):
         going = sum(cache.contents.disk for cache in plan.archive) or sum(kept.disk for kept in plan.listed)
         count = len(plan.archive) or len(plan.listed)
         then, already = ("", f", which {clean(archive)} holds already") if plan.resumed else (" then", "")

@@ -206,6 +206,8 @@ class _Seen:
         order = Order(plan.archive, self.origins, self.boots, self.kinds, whole=whole)
         if not yes or not (plan.archive or plan.listed):
             emit(listing.planned(plan, archive, removing=remove, kept=order.kept()), None)
+            if yes and plan.stay:
+                raise SystemExit(PARTLY_READ)
             return
         listed = plan.listed if plan.resumed else teardown.archived(archive, order, now=self.now, version=__version__).caches
         outcomes = teardown.removed(archive, listed, self._look) if remove else []

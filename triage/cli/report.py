@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from triage.cli.ledger_place import all_of, journal_path, ledger_option
-from triage.cli.options import finish, input_options, knowledge, read
+from triage.cli.options import PARTLY_READ, finish, input_options, knowledge, read
 from triage.cli.recording import opened, store_option
 from triage.cli.values import OutputFile, check_names
 from triage.cli.writing import emit, refuse_input
@@ -17,7 +17,7 @@ from triage.cli.writing import emit, refuse_input
 if TYPE_CHECKING:
     from triage.knowledge.load import Knowledge
     from triage.model import Findings
-    from triage.report.postmortem.given import Mitigation
+    from triage.report.postmortem.given import Mitigation, Trial
     from triage.report.postmortem.say import Say
 
 FORMATS = ("html", "markdown", "sarif", "junit")
@@ -30,10 +30,11 @@ FORMATS = ("html", "markdown", "sarif", "junit")
 @click.option("--class", "only", multiple=True, metavar="CLASS", help="Only incidents of this class; may be given several times.")
 @click.option("--title", default="", help="What the postmortem is called.")
 @click.option("--no-redact", is_flag=True, help="Leave keys, tokens, prompts, users, hosts and addresses as they are.")
+@click.option("--trial", "folders", multiple=True, metavar="DIR", type=click.Path(), help="A trial to show with its margins; may be repeated.")
 @ledger_option
 @store_option
-def report(paths: tuple[str, ...], form: str, output: str | None, only: tuple[str, ...], title: str, no_redact: bool, journal: str | None,
-           store: str | None, **given: Any) -> None:  # fmt: skip
+def report(paths: tuple[str, ...], form: str, output: str | None, only: tuple[str, ...], title: str, no_redact: bool, folders: tuple[str, ...],
+           journal: str | None, store: str | None, **given: Any) -> None:  # fmt: skip
     """Write the postmortem: impact, classes, timeline, plots, a card for each incident, and what cannot be said.
 
     With PATH from logs, as `triage classify` reads them; without from the history. The page is one file that needs no network.
@@ -43,6 +44,7 @@ def report(paths: tuple[str, ...], form: str, output: str | None, only: tuple[st
     Examples:
       triage report logs/ -o postmortem.html
       triage report --since 14d --format markdown -o postmortem.md
+      triage report night/runs/ --trial night/ -o night.html
       triage report logs/ --format junit -o triage.xml        # in CI, after a soak test
 
     \b
@@ -53,14 +55,19 @@ def report(paths: tuple[str, ...], form: str, output: str | None, only: tuple[st
 
     if paths and store and not _from_environment("store"):
         raise click.UsageError("give PATH to report what logs say, or --store to report what the history has; not both")
+    if folders and form in ("sarif", "junit"):
+        raise click.UsageError(f"a trial stands in a page or in Markdown: --trial and --format {form} do not go together")
     known = knowledge(given["rules"])
     check_names(only, known.classes, "--class")
     refuse_input(output, paths)
     findings, heading = _from_logs(paths, known, given) if paths else _from_history(store, given)
     say = Say(Redactor(known.redaction, on=not no_redact))
     measures = _mitigations(findings, journal, store, given)
-    emit(_rendered(_only(findings, only), known, say, form, (title, heading), measures), output)
+    tried, lost = _trials(folders, known, given, output)
+    emit(_rendered(_only(findings, only), known, say, form, (title, heading), measures, tried), output)
     finish(findings)
+    if lost:
+        raise SystemExit(PARTLY_READ)
 
 
 def _from_environment(name: str) -> bool:
@@ -101,6 +108,20 @@ def _mitigations(findings: Findings, journal: str | None, store: str | None, giv
     return mitigations(standings(all_of(path), evidence_of(findings, since=given["since"], until=given["until"])))
 
 
+def _trials(folders: tuple[str, ...], known: Knowledge, given: dict[str, Any], output: str | None) -> tuple[list[Trial] | None, bool]:
+    """The trials that were named, None where none was; and whether part of them could not be read."""
+    from pathlib import Path
+
+    from triage.cli.trial_folder import read_folder
+    from triage.report.trial_record import records
+
+    if not folders:
+        return None, False
+    found = [(Path(folder).resolve().name, read_folder(folder, known, given["tz"], given["year"], output)) for folder in folders]
+    lost = any(problem.lost for _, trial in found for problem in trial.problems)
+    return [one for name, trial in found for one in records(trial, name)], lost
+
+
 def _only(findings: Findings, classes: tuple[str, ...]) -> Findings:
     import msgspec
 
@@ -109,28 +130,30 @@ def _only(findings: Findings, classes: tuple[str, ...]) -> Findings:
     return msgspec.structs.replace(findings, verdicts=tuple(v for v in findings.verdicts if v.fault_class in classes))
 
 
-def _rendered(findings: Findings, known: Knowledge, say: Say, form: str, named: tuple[str, str], measures: Sequence[Mitigation]) -> str:
+def _rendered(findings: Findings, known: Knowledge, say: Say, form: str, named: tuple[str, str], measures: Sequence[Mitigation],
+              tried: Sequence[Trial] | None) -> str:  # fmt: skip
     from triage import __version__
 
     if form in ("sarif", "junit"):
         from triage.report import ci
 
         return ci.written(findings, form, known, say, version=__version__)
-    return _postmortem(findings, known, say, form, named, measures)
+    return _postmortem(findings, known, say, form, named, measures, tried)
 
 
-def _postmortem(findings: Findings, known: Knowledge, say: Say, form: str, named: tuple[str, str], measures: Sequence[Mitigation]) -> str:
+def _postmortem(findings: Findings, known: Knowledge, say: Say, form: str, named: tuple[str, str], measures: Sequence[Mitigation],
+                tried: Sequence[Trial] | None) -> str:  # fmt: skip
     from triage import __version__
     from triage.report.postmortem.gather import gather
 
-    parts = gather(findings, known, say, title=named[0], heading=named[1], mitigations=measures)
+    parts = gather(findings, known, say, title=named[0], heading=named[1], mitigations=measures, trials=tried)
     if form == "markdown":
         from triage.report.postmortem.markdown import as_markdown
 
-        return as_markdown(parts, say, mitigations=measures, redacting=say.redactor.on)
+        return as_markdown(parts, say, mitigations=measures, trials=tried, redacting=say.redactor.on)
     from triage.report.postmortem.html import as_html
 
     try:
-        return as_html(parts, say, mitigations=measures, redacting=say.redactor.on, version=__version__)
+        return as_html(parts, say, mitigations=measures, trials=tried, redacting=say.redactor.on, version=__version__)
     except ModuleNotFoundError as error:
         raise click.UsageError(f"the page needs {error.name}: pip install 'crash-triage[pages]' (--format markdown needs nothing)") from error

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from triage.cli.options import NOTHING_READ, PARTLY_READ, knowledge, rules_option, tell
+from triage.cli.trial_folder import look, read_folder, refusing
 from triage.cli.values import YEARS, OutputFile, Zone, check_names
 from triage.cli.writing import emit, refuse_input
 
@@ -55,46 +55,8 @@ def _reading(command: Any) -> Any:
     return click.argument("folder", metavar="TRIAL", type=click.Path())(_how(command))
 
 
-@contextmanager
-def _refusing() -> Iterator[None]:
-    """What is wrong with a trial's own files ends the command with 2 and one line."""
-    from triage.knowledge.load import RuleError
-    from triage.ledger.journal import JournalError
-    from triage.trials.manifest import TrialError
-
-    try:
-        yield
-    except (TrialError, JournalError, RuleError) as error:
-        from triage.report.words import clean
-
-        click.echo(f"triage: {clean(str(error))}", err=True)
-        raise SystemExit(NOTHING_READ) from error
-
-
 def _read(folder: str, rules: tuple[str, ...], tz: str, year: int | None, output: str | None) -> Trial:
-    """The trial, its problems told on stderr."""
-    from pathlib import Path
-
-    from triage.trials.trial import read_trial
-
-    known = knowledge(rules)
-    with _refusing():
-        found = read_trial(Path(folder), known, _look(known, tz, year), tz=tz, year=year)
-    tell(found.problems)
-    refuse_input(output, (file.as_posix() for file in Path(folder).rglob("*") if file.is_file()))
-    return found
-
-
-def _look(known: Any, tz: str, year: int | None) -> Callable[..., Any]:
-    """Reads paths as `triage classify` does. Raises NothingToReadError like it."""
-    from triage.parsers.options import Options
-    from triage.pipeline import gather, judged
-
-    def look(paths: Sequence[str], since: float | None, until: float | None) -> tuple[Any, Any]:
-        evidence = gather(paths, known, options=Options(tz=tz, year=year))
-        return evidence.readings, judged(evidence, known, since=since, until=until)
-
-    return look
+    return read_folder(folder, knowledge(rules), tz, year, output)
 
 
 def _printed(found: Trial, form: str, output: str | None, text: Callable[[str], str]) -> None:
@@ -129,7 +91,7 @@ def new(folder: str, question: str, builds: tuple[str, ...]) -> None:
 
     from triage.trials.drafting import draft
 
-    with _refusing():
+    with refusing():
         file = draft(Path(folder), question, builds)
     emit(f"wrote {file}: say in `path` what makes the path run, then `triage trial plan {folder}`")
 
@@ -150,7 +112,7 @@ def plan(folder: str, only: tuple[str, ...], form: str) -> None:
     from triage.trials.manifest import read_manifest
     from triage.trials.planning import plans
 
-    with _refusing():
+    with refusing():
         manifest = read_manifest(Path(folder))
     check_names(only, [item.id for item in manifest.items], "--item")
     found = [one for one in plans(manifest) if not only or one.item in only]
@@ -175,15 +137,19 @@ def predict(folder: str) -> None:
     from pathlib import Path
 
     from triage.report.words import clean, number
-    from triage.trials.manifest import read_manifest
+    from triage.trials.manifest import read_manifest, run_folders
     from triage.trials.predictions import register
     from triage.trials.trial import JOURNAL
 
-    with _refusing():
+    with refusing():
         manifest = read_manifest(Path(folder))
+        folders = run_folders(Path(folder), manifest)
         written = register(manifest, Path(folder) / JOURNAL)
     for record in written:
         emit(f"{record.hash[:12]}  {datetime.fromtimestamp(record.at, UTC):%Y-%m-%d %H:%M:%S} UTC  {clean(record.subject)}")
+    late = {(one.file.item, one.file.arm) for one in folders} & {(str(one.data["item"]), str(one.data["arm"])) for one in written}
+    if late:
+        click.echo(f"triage: {' and '.join(sorted(clean(arm) for _, arm in late))} ran already: what is written now came after", err=True)
     kept = len(manifest.predictions) - len(written)
     emit(f"{number(len(written), 'prediction')} registered" + (f", {kept} were already" if kept else ""))
 
@@ -211,15 +177,14 @@ def add(folder: str, name: str, item: str, arm: str, logs: tuple[str, ...], inst
     """
     from pathlib import Path
 
-    from triage.history.capture import environ
     from triage.report.trial import added
     from triage.trials.drafting import add as add_run
     from triage.trials.manifest import RunFile, read_manifest
 
     if outcome and not because:
         raise click.UsageError("--outcome needs --because: what was seen that the logs cannot say")
-    environment = environ(Path(env_file).read_bytes()) if env_file else {}
-    with _refusing():
+    environment = _environment(env_file, rules) if env_file else {}
+    with refusing():
         manifest = read_manifest(Path(folder))
         check_names([item], [one.id for one in manifest.items], "--item")
         check_names([arm], [one.name for one in manifest.arms], "--arm")
@@ -229,6 +194,20 @@ def add(folder: str, name: str, item: str, arm: str, logs: tuple[str, ...], inst
     found = _read(folder, rules, "UTC", None, None)
     emit(added(found, name))
     _ended(found)
+
+
+def _environment(file: str, rules: tuple[str, ...]) -> dict[str, str]:
+    """What an environment says of the engine and of what watches it; nothing that may be a secret."""
+    from pathlib import Path
+
+    from triage.history.capture import environ
+    from triage.trials.instruments import watching
+
+    try:
+        text = Path(file).read_bytes()
+    except OSError as error:
+        raise click.UsageError(f"--env-file {file}: {error.strerror}") from error
+    return environ(text) | watching(text, knowledge(rules).instruments)
 
 
 def _client(text: str | None) -> Any:
@@ -336,10 +315,12 @@ def _measured(paths: tuple[str, ...], rules: tuple[str, ...], tz: str, year: int
     if len(paths) == 1 and (Path(paths[0]) / TRIAL).exists():
         found = _read(paths[0], rules, tz, year, output)
         return list(found.counted), list(found.problems), found.manifest.reserve_mib
+    if whole := [path for path in paths if (Path(path) / TRIAL).exists()]:
+        raise click.UsageError(f"{whole[0]} is a trial: give it alone, or runs that belong to none")
     refuse_input(output, paths)
     known = knowledge(rules)
     try:
-        counted = loose_runs(paths, known, _look(known, tz, year), tz=tz, year=year)
+        counted = loose_runs(paths, known, look(known, tz, year), tz=tz, year=year)
     except NothingToReadError as error:
         click.echo(f"triage: {error}", err=True)
         raise SystemExit(NOTHING_READ) from error

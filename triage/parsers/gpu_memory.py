@@ -22,7 +22,7 @@ from typing import NamedTuple
 import msgspec
 
 from triage.model import Instant
-from triage.parsers.gpu_columns import Columns, guessed, is_heading, named
+from triage.parsers.gpu_columns import MOST_GPUS, Columns, guessed, is_heading, named
 
 _STAMP = re.compile(r"(?P<year>20\d\d)/(?P<rest>\d\d/\d\d \d\d:\d\d:\d\d)(?P<part>\.\d{1,6})?")
 _TABLE_TIME = re.compile(r"^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (?P<date>[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d 20\d\d)\s*$")
@@ -35,6 +35,7 @@ _ROW = re.compile(
 )
 MOST_ROWS_TRIED = 200
 MOSTLY = 0.8
+ROUNDING = 2.0  # MiB by which parts that are rounded each miss their total
 
 
 class Row(NamedTuple):
@@ -80,7 +81,17 @@ def parse(rows: Iterable[Row], zone: tzinfo | None = None) -> MemoryLog:
     first = list(islice(told, MOST_ROWS_TRIED))
     reader.columns, assumption = _layout(first)
     samples = [sample for row in chain(first, told) for sample in reader.read(row)]
+    if _is_cut(samples):
+        samples.pop()
+        reader.count("the last row, which is cut off")
     return MemoryLog(tuple(samples), assumption if samples else "", reader.unread, reader.first_unread)
+
+
+def _is_cut(samples: Sequence[MemorySample]) -> bool:
+    """Whether the last figure of all lacks its end, as where nvidia-smi was killed while it wrote: then the parts no longer make the total."""
+    own = [sample for sample in samples[-2 * MOST_GPUS :] if sample.gpu == samples[-1].gpu and sample.pid is None]
+    kept = [sample.total - sample.used - sample.free for sample in own if sample.total is not None and sample.free is not None]
+    return len(kept) > 1 and kept[-1] > kept[-2] + ROUNDING
 
 
 def _layout(rows: Sequence[Row]) -> tuple[Columns | None, str]:
@@ -103,24 +114,28 @@ class _Reader:
         self.unread = 0
         self.first_unread = ""
         self._gpu = "0"
+        self._ends_in_unit = False
         self._at: Instant | None = None
 
     def read(self, row: Row) -> Iterator[MemorySample]:
         text = row.text
         if is_heading(text):
-            self.columns = named(_cells(text))
+            self.columns, self._ends_in_unit = named(_cells(text)), False
         elif text.lstrip()[:1] in "|+" or _TABLE_TIME.match(text.strip()):
             yield from self._table_line(text.strip(), row.at)
         elif self.columns is not None:
             sample = self._csv_row(_cells(text), row)
-            if sample is not None:
+            has_unit = text.rstrip().endswith("MiB")
+            if sample is not None and (has_unit or not self._ends_in_unit):
+                self._ends_in_unit = has_unit
                 yield sample
             else:
-                self._pass_over(text)
+                self.count(text)  # also a row whose end is missing, and with it the end of a figure
         else:
-            self._pass_over(text)
+            self.count(text)
 
-    def _pass_over(self, text: str) -> None:
+    def count(self, text: str) -> None:
+        """One more line that is no sample."""
         self.unread += 1
         self.first_unread = self.first_unread or text
 

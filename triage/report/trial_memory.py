@@ -52,11 +52,15 @@ def _row(ladder: Ladder, rung: Rung) -> tuple[str, ...]:
 
 def _others(runs: Sequence[Run], style: str) -> str:
     rows = [
-        (clean(run.name), clean(run.build.name), _figure(one.own_rest), _figure(one.step), _free(one), ended_words(run))
+        (_named(run, one), clean(run.build.name), _figure(one.own_rest), _figure(one.step), _free(one), ended_words(run))
         for run in runs
         for one in run.memory
     ]
     return fitted_table(("run", "build", "at rest", "step", "free", "ended"), rows, style, (("run", 18), ("build", 0)), right=FIGURES)
+
+
+def _named(run: Run, one: Memory) -> str:
+    return clean(run.name) + (f" gpu {clean(one.gpu)}" if len(run.memory) > 1 else "")
 
 
 def _boot_table(runs: Sequence[Run], style: str) -> str:
@@ -93,7 +97,7 @@ def _conclusions(ladder: Ladder, reserve: float | None) -> Iterator[str]:
     if len(ladder.values) < 2:
         return
     if reserve is not None:
-        yield _chosen(ladder, reserve)
+        yield chosen(ladder, reserve)
     elif not ladder.broken:
         yield "no reserve was stated (reserve_mib in trial.toml, or --reserve): which rung to take cannot be said"
 
@@ -122,7 +126,8 @@ def _range(pairs: Sequence[Pair], part: str) -> str:
     return f"{low:+.0f} MiB" if round(low) == round(high) else f"{low:+.0f} to {high:+.0f} MiB"
 
 
-def _chosen(ladder: Ladder, reserve: float) -> str:
+def chosen(ladder: Ladder, reserve: float) -> str:
+    """Which rung leaves the reserve on every build, and what that costs; or why none is named."""
     if ladder.broken:
         return f"no rung is named for the reserve of {reserve:.0f} MiB: outcomes do not follow the room that is left"
     best = ladder.highest_with(reserve)

@@ -125,8 +125,10 @@ def predictions(found: Sequence[Tested], style: str) -> list[str]:
     headings = ("prediction", "arm", "MiB", "predicted", "measured", "off by", "written")
     give = (("MiB", 0), ("arm", 0), ("prediction", 12), ("written", 8))
     lines = [fitted_table(headings, rows, style, give, right=("predicted", "measured", "off by"))]
-    late = [clean(one.prediction.id) for one in found if one.registered is not None and not one.is_before]
+    late = [clean(one.prediction.id) for one in found if one.registered is not None and not one.is_before and not one.undated]
     lines += [f"written after the first run that they speak of, so no predictions: {', '.join(late)}"] if late else []
+    undated = [clean(one.prediction.id) for one in found if one.registered is not None and one.undated]
+    lines += [f"nothing dates some run that they speak of, so whether they came before is not known: {', '.join(undated)}"] if undated else []
     unwritten = [clean(one.prediction.id) for one in found if one.registered is None]
     lines += [f"not registered (`triage trial predict`), so nothing shows when they were made: {', '.join(unwritten)}"] if unwritten else []
     edited = [clean(one.prediction.id) for one in found if one.edited]
@@ -154,7 +156,7 @@ def _registered(one: Tested) -> str:
     if one.registered is None:
         return "not registered"
     when = datetime.fromtimestamp(one.registered, UTC).strftime("%m-%d %H:%M")
-    return f"before, {when}" if one.is_before else f"LATE, {when}"
+    return f"before, {when}" if one.is_before else f"unknown, {when}" if one.undated else f"LATE, {when}"
 
 
 def _around(trial: Trial) -> Iterator[str]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from triage.trials.manifest import RUN, TRIAL, Manifest, RunFile, TrialError
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+TAKEN = "is there already: a run is added once; name another one"
 
 DRAFT = """question = {question}
 stop = "after the planned runs, whatever they show"
@@ -47,9 +51,11 @@ def draft(folder: Path, question: str, builds: Sequence[str]) -> Path:
         raise TrialError(f"{file}: is there already: edit it, or name another folder")
     told = "".join(f"[[build]]\nname = {_quoted(build)}\nversion = {_quoted(build)}    # what its banner says\n\n" for build in builds)
     arms = "".join(f"[[arm]]\nname = {_quoted(build)}\nbuild = {_quoted(build)}\nconfig = {{ }}\ninstruments = []\n\n" for build in builds)
+    text = DRAFT.format(question=_quoted(question), builds=told, arms=arms)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        file.write_text(DRAFT.format(question=_quoted(question), builds=told, arms=arms), encoding="utf-8")
+        with file.open("x", encoding="utf-8") as new:
+            new.write(text)
     except OSError as error:
         raise TrialError(f"{file}: {error.strerror or error}") from error
     return file
@@ -62,27 +68,60 @@ def add(folder: Path, manifest: Manifest, name: str, file: RunFile, logs: Sequen
     """
     if not NAME.fullmatch(name):
         raise TrialError(f"{name!r} is no name of a run: letters, digits, `.`, `_` and `-`, such as 03-forced")
-    target = folder / manifest.runs / name
-    if target.exists():
-        raise TrialError(f"{target}: is there already: a run is added once; name another one")
+    below = folder / manifest.runs
+    target = below / name
+    if os.path.lexists(target):
+        raise TrialError(f"{target}: {TAKEN}")
+    for log in logs:
+        _fits(log, below)
+    text = _written(file)
     try:
-        target.mkdir(parents=True)
+        below.mkdir(parents=True, exist_ok=True)
+        making = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=below))
+    except OSError as error:
+        raise TrialError(f"{below}: {error.strerror or error}") from error
+    try:
+        making.chmod(0o777 & ~_umask())
         for log in logs:
-            _copied(log, target)
-        (target / RUN).write_text(_written(file), encoding="utf-8")
+            _copied(log, making)
+        (making / RUN).write_text(text, encoding="utf-8")
+        making.rename(target)  # whole, or not there: who reads the trial meanwhile meets no half of a run
     except (OSError, shutil.Error) as error:
-        shutil.rmtree(target, ignore_errors=True)
-        raise TrialError(f"{target}: {error}") from error
+        raise TrialError(f"{target}: {TAKEN if os.path.lexists(target) else error}") from error
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
     return target
 
 
+def _umask() -> int:
+    old = os.umask(0)
+    os.umask(old)
+    return old
+
+
+def _fits(log: Path, below: Path) -> None:
+    """Raises TrialError for a log that cannot be kept: a device, the name of what is written beside it, a folder in which the runs lie."""
+    if _name(log) == RUN:
+        raise TrialError(f"{log}: what is called {RUN} is written here: name the logs, or the folder that holds them")
+    if not (log.is_dir() or log.is_file()):
+        raise TrialError(f"{log}: is no file and no folder: write what it gives into a file first")
+    if log.is_dir() and below.resolve().is_relative_to(log.resolve()):
+        raise TrialError(f"{log}: the runs of the trial lie in it: name the logs of this run")
+
+
+def _name(log: Path) -> str:
+    """What the copy is called: as the log; `.` as the folder that it is."""
+    return log.resolve().name if log.name in ("", "..") else log.name
+
+
 def _copied(log: Path, target: Path) -> None:
-    if (target / log.name).exists():
-        raise OSError(f"two logs are called {log.name}")
+    copy = target / _name(log)
+    if copy.exists():
+        raise shutil.Error(f"two logs are called {copy.name}")
     if log.is_dir():
-        shutil.copytree(log, target / log.name, symlinks=True)
+        shutil.copytree(log, copy, symlinks=True)
     else:
-        shutil.copy2(log, target / log.name)
+        shutil.copy2(log, copy)
 
 
 def _written(file: RunFile) -> str:
@@ -100,6 +139,8 @@ def _written(file: RunFile) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A TOML string of one line."""
+    """A TOML string of one line. Raises TrialError for bytes that are no text."""
+    if any("\ud800" <= c <= "\udfff" for c in text):
+        raise TrialError(f"{text.encode('utf-8', 'surrogateescape')!r} is no UTF-8: write it in UTF-8")
     escaped = "".join(c if c >= " " and c not in '"\\\x7f' else f"\\u{ord(c):04x}" for c in text)
     return f'"{escaped}"'

@@ -13,6 +13,7 @@ from math import comb
 
 ALPHA = 0.05
 GRID = 1000
+MANY = 200  # runs above which sums of exact terms are slow, and above 1,000 too large for a double
 STEPS = 60  # of a bisection: finer than a double shows
 
 
@@ -41,13 +42,28 @@ def boschloo(passed: tuple[int, int], runs: tuple[int, int]) -> float:
 
 def _unconditional(passed: tuple[int, int], runs: tuple[int, int]) -> float:
     """The largest probability, over all shares that both groups may have, of a table as telling for the first group as the one seen."""
-    tables = [(a, b) for a in range(runs[0] + 1) for b in range(runs[1] + 1)]
+    every = sum(runs)
     seen = _one_sided(*passed, runs)
-    weight = [0] * (sum(runs) + 1)  # how many ways lead to so many passes in a table that is as telling
-    for a, b in tables:
-        if _one_sided(a, b, runs) <= seen:
-            weight[a + b] += comb(runs[0], a) * comb(runs[1], b)
-    return _highest(lambda share: math.fsum(w * share**k * (1 - share) ** (sum(runs) - k) for k, w in enumerate(weight) if w))
+    ways = [_as_telling(total, runs, seen) for total in range(every + 1)]
+    logs = [(total, math.log(way)) for total, way in enumerate(ways) if way]
+
+    def curve(share: float) -> float:
+        if share in (0.0, 1.0):
+            return float(ways[round(share) * every])
+        return math.fsum(math.exp(log + total * math.log(share) + (every - total) * math.log1p(-share)) for total, log in logs)
+
+    return _highest(curve)
+
+
+def _as_telling(total: int, runs: tuple[int, int], seen: Fraction) -> int:
+    """How many ways lead to a table of so many passes whose one-sided p is at most `seen`; the more the first group passes, the less it is."""
+    kept, all_of_them = 0, comb(sum(runs), total)
+    for a in range(min(runs[0], total), max(0, total - runs[1]) - 1, -1):
+        more = kept + comb(runs[0], a) * comb(runs[1], total - a)
+        if more * seen.denominator > seen.numerator * all_of_them:
+            break
+        kept = more
+    return kept
 
 
 def _one_sided(a: int, b: int, runs: tuple[int, int]) -> Fraction:
@@ -72,6 +88,10 @@ def at_most(events: int, runs: int, alpha: float = ALPHA) -> float:
     >>> round(at_most(0, 5), 3)
     0.451
     """
+    if events < runs and runs > MANY:
+        from scipy.special import betaincinv
+
+        return float(betaincinv(events + 1, runs - events, 1 - alpha))
     return 1.0 if events >= runs else _bisected(lambda share: tail(runs, share, events), alpha)
 
 

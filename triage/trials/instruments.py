@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 import regex
 
+from triage.history.capture import LONGEST
+from triage.history.secrets import is_secret
 from triage.knowledge.schema import Instrument, Instruments
 from triage.model import Instant, Seconds
 from triage.trials.lines import Seen, Sought
@@ -61,6 +63,13 @@ def carried(
     strangers = [name for name in names if name not in {one.id for one in known.instruments}]
     told += [Carried(id=name, title=name, weight="heavy", found=(f"named; {UNKNOWN}",)) for name in strangers]
     return tuple(sorted(told, key=lambda one: ("heavy", "light", "passive").index(one.weight)))
+
+
+def watching(text: bytes, known: Instruments) -> dict[str, str]:
+    """What of an environment (/proc/PID/environ, or lines NAME=value) is the sign of an instrument."""
+    pairs = (line.partition("=")[::2] for line in text.replace(b"\0", b"\n").decode("utf-8", "replace").splitlines() if "=" in line)
+    signs = [one.environment for one in known.instruments if one.environment]
+    return {name: value[:LONGEST] for name, value in pairs if not is_secret(name) and any(_matches(sign, f"{name}={value}") for sign in signs)}
 
 
 def heavy(instruments: Iterable[Carried]) -> frozenset[str]:

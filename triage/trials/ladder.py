@@ -33,6 +33,16 @@ class Rung(msgspec.Struct, frozen=True, kw_only=True):
     def margin(self) -> float | None:
         return self.memory.margin
 
+    @property
+    def is_known(self) -> bool:
+        """Whether something says that it does not do: a run died on it, whatever the samples saw, or its margin was measured."""
+        return self.survived < self.ran or self.margin is not None
+
+    def leaves(self, reserve: float) -> bool:
+        """Whether all its runs lived and left so much at their worst step."""
+        lived = self.survived == self.ran and self.memory.short is None
+        return lived and self.margin is not None and self.margin >= reserve
+
 
 class Pair(msgspec.Struct, frozen=True, kw_only=True):
     """What `new` takes more than `old` on one rung; MiB, None where it was not measured on both."""
@@ -69,13 +79,14 @@ class Ladder(msgspec.Struct, frozen=True, kw_only=True):
         return None
 
     def highest_with(self, reserve: float) -> float | None:
-        """The highest rung from which on down every build that was tried leaves `reserve` at its worst step; None where none does."""
+        """The highest rung that every build lived on with `reserve` left, as on each lower one that it was tried on; None where none is."""
         chosen = None
         for value in reversed(self.values):
-            own = [self.rung(build, value) for build in self.builds]
-            if any(rung is None or rung.margin is None or rung.memory.short is not None or rung.margin < reserve for rung in own):
+            own = [rung for rung in self.rungs if rung.value == value and rung.is_known]
+            if not all(rung.leaves(reserve) for rung in own):
                 break
-            chosen = value
+            if len(own) == len(self.builds):
+                chosen = value
         return chosen
 
     def pairs(self, old: str, new: str) -> list[Pair]:

@@ -27,4 +27,4 @@ def loose_runs(paths: Sequence[str], known: Knowledge, look: Look, *, tz: str = 
 def _run(reader: Reader, path: str) -> Counted:
     run = reader.read(RunFolder(Path(path).name or path, Path(path), RunFile(item=_NAME, arm=_NAME)))
     version = run.boot.version if run.boot and run.boot.version else "unknown"
-    return counted(msgspec.structs.replace(run, build=Build(name=version)))
+    return counted(msgspec.structs.replace(run, build=Build(name=version)), asked=False)

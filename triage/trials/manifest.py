@@ -9,6 +9,7 @@ A folder of a trial, which can lie in git::
 
 from __future__ import annotations
 
+import math
 import os
 import tomllib
 from pathlib import Path
@@ -178,8 +179,23 @@ def read_manifest(folder: Path) -> Manifest:
 def run_folders(folder: Path, manifest: Manifest) -> list[RunFolder]:
     """The runs of a trial by name. Raises TrialError where a run names an item or an arm that the trial does not have."""
     below = folder / manifest.runs
-    found = sorted(path.parent for path in below.glob(f"*/{RUN}")) if below.is_dir() else []
+    found = sorted(path for path in _folders(below) if (path / RUN).is_file())
     return [_run(path, manifest) for path in found]
+
+
+def strays(folder: Path, manifest: Manifest) -> list[Path]:
+    """Folders among the runs that nothing says anything of: a run that is not read is one that is missing from the answer."""
+    return sorted(path for path in _folders(folder / manifest.runs) if not (path / RUN).is_file())
+
+
+def _folders(below: Path) -> list[Path]:
+    """The folders of runs; one whose name begins with a dot is one that is only being added."""
+    try:
+        return [path for path in below.iterdir() if not path.name.startswith(".") and path.is_dir()]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise TrialError(f"{below}: {error.strerror or error}") from error
 
 
 def _run(path: Path, manifest: Manifest) -> RunFolder:
@@ -212,10 +228,25 @@ def _flaws(manifest: Manifest) -> list[str]:
         if not item.path.strip():
             flaws.append(f"item {item.id}: `path` is empty: what makes this path run?")
         flaws += [f"item {item.id}: `builds` names {name!r}, which is no build" for name in item.builds if name not in builds]
+        flaws += [f"item {item.id}: {what}" for what in _counts(item)]
         flaws += [f"item {item.id}: {what}" for sign in (*item.witnesses, *item.expects) for what in _sign(sign)]
     flaws += [f"fact {fact.name}: {what}" for fact in manifest.facts for what in _pattern(fact.pattern, needs_value=True)]
     flaws += [f"arm {arm.name}: `build` names {arm.build!r}, which is no build" for arm in manifest.arms if arm.build not in builds]
     flaws += [f"prediction {p.id}: `item` or `arm` names nothing" for p in manifest.predictions if p.item not in items or p.arm not in arms]
+    flaws += [f"prediction {p.id}: `value` is no figure" for p in manifest.predictions if not math.isfinite(p.value)]
+    flaws += [f"prediction: {name!r} stands there twice" for name in _twice([p.id for p in manifest.predictions])]
+    if manifest.reserve_mib is not None and not 0 <= manifest.reserve_mib < math.inf:
+        flaws.append("`reserve_mib` is what must stay free: 0 or more")
+    return flaws
+
+
+def _counts(item: Item) -> list[str]:
+    """Numbers that no run could meet, or that none would have to."""
+    flaws = [] if item.passes >= 1 else ["`passes` is at least 1: no pass is none"]
+    flaws += [f"`{key}` cannot be negative" for key, value in (("runs", item.runs), ("whole", item.whole)) if value < 0]
+    control = item.control
+    if control and not (0 <= control.failed <= control.of and 0 <= control.per_day < math.inf and 0 <= control.minutes < math.inf):
+        flaws.append("`control` says how many `failed` `of` so many runs, or a rate `per_day` and `minutes`")
     return flaws
 
 
@@ -227,6 +258,12 @@ def _sign(sign: Sign) -> list[str]:
     flaws = _pattern(sign.pattern, needs_value=sign.measure != "count")
     if sign.at_least is None and sign.at_most is None:
         flaws.append("needs `at_least` or `at_most`")
+    if any(bound is not None and not math.isfinite(bound) for bound in (sign.at_least, sign.at_most)):
+        flaws.append("`at_least` and `at_most` are figures")
+    elif sign.measure in ("count", "sum") and sign.at_most is None and sign.at_least is not None and sign.at_least <= 0:
+        flaws.append(f"`at_least = {sign.at_least:g}` holds for a log without such a line, too: it shows nothing")
+    elif sign.at_least is not None and sign.at_most is not None and sign.at_least > sign.at_most:
+        flaws.append("`at_least` lies above `at_most`: nothing holds that")
     return [f"{sign.name}: {what}" for what in flaws]
 
 

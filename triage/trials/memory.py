@@ -16,15 +16,18 @@ import msgspec
 from triage.model import Boot, Instant, Seconds, Verdict
 from triage.parsers.gpu_memory import MemorySample
 from triage.parsers.reading import Reading
+from triage.trials.lines import Window
 
 _AMOUNT = re.compile(r"(?P<number>\d+(?:\.\d+)?) ?(?P<unit>[KMGT]i?B|B(?:ytes)?|bytes)")
 _CAPACITY = re.compile(r"total capac?i?ty of (?P<total>[\d.]+ [KMGT]i?B)")
 _FIGURE = re.compile(r"-?\d{1,9}(?:\.\d{1,9})?")
+WHOLE = Window()
+NEAR: Seconds = 60.0  # before a boot: what was in use earlier may be the boot before
 _MIB = {"B": 2.0**-20, "K": 2.0**-10, "M": 1.0, "G": 2.0**10, "T": 2.0**20}
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
-    """One GPU in one run; MiB, None where nothing tells. `base`: in use before the boot. `rest`: after READY, before any work.
+    """One GPU in one run; MiB, None where nothing tells. `base`: least in use in the minute before the boot. `rest`: after READY, before any work.
 
     `worst`: the most that was in use from READY on, `free`: the least that was left. `short`: what an allocation that failed lacked; where
     it is set, `free` is what was left before it. `interval`: seconds between samples.
@@ -87,14 +90,19 @@ def _values(data: Mapping[str, str], keys: Sequence[str]) -> list[float]:
     return [float(text) for text in texts if _FIGURE.fullmatch(text)]
 
 
-def measured(readings: Sequence[Reading], lives: Sequence[Boot], fault: Verdict | None, work: Seconds | None) -> tuple[Memory, ...]:
-    """The memory of each GPU that was sampled, or that an allocation failed on. `work`: when the engine was given any."""
+def measured(
+    readings: Sequence[Reading], lives: Sequence[Boot], fault: Verdict | None, work: Seconds | None, window: Window = WHOLE
+) -> tuple[Memory, ...]:
+    """The memory of each GPU that was sampled, or that an allocation failed on.
+
+    `work`: when the engine was given any; `window`: what of the boot is the run, where several were cut out of one.
+    """
     every = [sample for reading in readings for sample in reading.memory if sample.at is not None]
     samples = [sample for sample in every if sample.pid is None] or _of_processes(every)
     by_gpu: dict[str, list[MemorySample]] = {}
     for sample in samples:
         by_gpu.setdefault(sample.gpu, []).append(sample)
-    found = {gpu: _of_samples(gpu, sorted(own, key=_when), lives, work) for gpu, own in by_gpu.items()}
+    found = {gpu: _of_samples(gpu, sorted(own, key=_when), lives, work, window) for gpu, own in by_gpu.items()}
     failed = _failed(fault)
     if failed is not None:
         gpu = failed.gpu if failed.gpu in found or len(found) != 1 else next(iter(found))
@@ -125,18 +133,18 @@ def _when(sample: MemorySample) -> Seconds:
     return sample.at.earliest if sample.at else 0.0
 
 
-def _of_samples(gpu: str, samples: Sequence[MemorySample], lives: Sequence[Boot], work: Seconds | None) -> Memory:
+def _of_samples(gpu: str, samples: Sequence[MemorySample], lives: Sequence[Boot], work: Seconds | None, window: Window) -> Memory:
     started = min((boot.start.earliest for boot in lives if boot.start), default=None)
     ready = min((boot.ready.latest for boot in lives if boot.ready), default=None)
     ended = max((boot.end.earliest for boot in lives if boot.end), default=None)
-    before = [s.used for s in samples if started is not None and _when(s) < started]
-    served = [s for s in samples if ready is not None and _when(s) >= ready and (ended is None or _when(s) <= ended)]
+    before = [(_when(s), s.used) for s in samples if started is not None and _when(s) < started]
+    served = [s for s in samples if ready is not None and _when(s) >= ready and (ended is None or _when(s) <= ended) and window.holds(s.at)]
     idle = [s.used for s in served if work is not None and _when(s) < work]
     gaps = [_when(after) - _when(one) for one, after in pairwise(samples)]
     return Memory(
         gpu=gpu,
         total=max((s.total for s in samples if s.total is not None), default=None),
-        base=median(before) if before else None,
+        base=min(used for at, used in before if at >= before[-1][0] - NEAR) if before else None,
         rest=median(idle) if idle else None,
         worst=max((s.used for s in served), default=None),
         free=min((left for s in served if (left := _left(s)) is not None), default=None),

@@ -25,8 +25,8 @@ UNITS: dict[Quantity, str] = {"free_at_worst_step": "free at the worst step", "u
 class Tested(msgspec.Struct, frozen=True, kw_only=True):
     """One prediction and what came of it; MiB. `measured` is an upper bound where `is_bound`.
 
-    `registered`: when (seconds since the epoch); None: never. `first_run`: when the first run of its arm began. `edited`: trial.toml says
-    something else now.
+    `registered`: when (seconds since the epoch); None: never. `first_run`: when the first run of its arm began. `undated`: some run of it
+    that nothing dates. `edited`: trial.toml says something else now.
     """
 
     prediction: Prediction
@@ -35,6 +35,7 @@ class Tested(msgspec.Struct, frozen=True, kw_only=True):
     registered: Seconds | None = None
     hash: str = ""
     first_run: Seconds | None = None
+    undated: bool = False
     edited: bool = False
 
     @property
@@ -44,8 +45,8 @@ class Tested(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_before(self) -> bool:
-        """Whether it was registered before the first run that it speaks of, or there is none yet."""
-        return self.registered is not None and (self.first_run is None or self.registered < self.first_run)
+        """Whether it was registered before the first run that it speaks of, or there is none yet; no where some run has no time."""
+        return self.registered is not None and not self.undated and (self.first_run is None or self.registered < self.first_run)
 
 
 class Lean(msgspec.Struct, frozen=True):
@@ -79,8 +80,12 @@ def tested(manifest: Manifest, runs: Sequence[Run], journal: Path) -> tuple[Test
 
 
 def lean(found: Sequence[Tested]) -> Lean | None:
-    """To which side predictions made before their runs missed; None where fewer than two were measured."""
-    missed = [one.residual for one in found if one.is_before and one.residual is not None]
+    """To which side predictions made before their runs missed; None where fewer than two were measured.
+
+    What is at most so much may be less: a bound above what was predicted says nothing of the side.
+    """
+    known = [one for one in found if one.is_before and one.residual is not None]
+    missed = [one.residual for one in known if one.residual is not None and not (one.is_bound and one.residual > 0)]
     if len(missed) < 2:
         return None
     above, below = sum(miss > 0 for miss in missed), sum(miss < 0 for miss in missed)
@@ -100,6 +105,7 @@ def _tested(record: Record | None, stated: Prediction | None, runs: Sequence[Run
         registered=record.at if record else None,
         hash=record.hash[:12] if record else "",
         first_run=min((run.began for run in own if run.began is not None), default=None),
+        undated=any(run.began is None and run.ended != "nothing ran" for run in own),
         edited=record is not None and stated != prediction,
     )
 

@@ -94,12 +94,12 @@ class Reader:
             began=min((boot.start.earliest for boot in lives if boot.start), default=None),
             finished=_finished(findings, window),
             instruments=instruments.carried(
-                self._known.instruments, environment=_environment(told) | file.environment, arguments=told, files=_files(folder.path), seen=seen,
-                named=(*arm.instruments, *file.instruments), fault=_moments(fault),
+                self._known.instruments, environment=_environment(told) | file.environment, arguments=_watching(told, arm),
+                files=_files(folder.path), seen=seen, named=(*arm.instruments, *file.instruments), fault=_moments(fault),
             ),
             shape=shape.shape(item.whole, seen, tuple(findings.verdicts), told, file.client),
             witnesses=path.shown(item, item.witnesses, seen), expects=path.shown(item, item.expects, seen),
-            memory=measured(readings, lives, fault, _work(folder, seen)),
+            memory=measured(readings, lives, fault, _work(folder, seen), window),
             replicate=f"run {folder.name}" if file.independent else lives[0].id if lives else f"run {folder.name}",
             problems=findings.problems,
         )  # fmt: skip
@@ -158,6 +158,11 @@ def _facts(manifest: Manifest, seen: Mapping[str, Seen]) -> dict[str, str]:
 def _environment(told: Mapping[str, str]) -> dict[str, str]:
     """The variables that a boot's lines tell."""
     return {name: value for name, value in told.items() if name.isupper()}
+
+
+def _watching(told: Mapping[str, str], arm: Arm) -> dict[str, str]:
+    """What the engine was given that the arm does not name: what an arm names is under trial, and watches nothing."""
+    return {name: value for name, value in told.items() if name not in arm.config}
 
 
 def _files(folder: Path) -> list[str]:

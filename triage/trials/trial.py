@@ -11,7 +11,7 @@ import msgspec
 from triage.knowledge.load import Knowledge
 from triage.model import Outage, Problem, Seconds
 from triage.trials.booted import chosen
-from triage.trials.manifest import Item, Manifest, RunFolder, read_manifest, run_folders
+from triage.trials.manifest import RUN, Item, Manifest, RunFolder, read_manifest, run_folders, strays
 from triage.trials.predictions import Tested, tested
 from triage.trials.runs import Look, Reader, Run
 from triage.trials.verdicts import Cell, Counted, cell, counted
@@ -79,7 +79,7 @@ def read_trial(folder: Path, known: Knowledge, look: Look, *, tz: str = "UTC", y
     manifest = read_manifest(folder)
     folders = run_folders(folder, manifest)
     reader = Reader(manifest, known, look, tz=tz, year=year)
-    unread: list[Problem] = []
+    unread = [Problem(os.fspath(one), f"has no {RUN}, so it is no run: `triage trial add` makes one") for one in strays(folder, manifest)]
     runs = [run for one in folders if (run := _read(reader, one, unread)) is not None]
     every = tuple(counted(run) for run in runs)
     return Trial(
@@ -88,7 +88,7 @@ def read_trial(folder: Path, known: Knowledge, look: Look, *, tz: str = "UTC", y
         counted=every,
         cells=cells(manifest, every),
         differences=differences(manifest, runs),
-        downtime=_downtime(folder, manifest, runs, look),
+        downtime=_downtime(folder, manifest, runs, look, unread),
         predictions=tested(manifest, runs, folder / JOURNAL),
         unread=tuple(unread),
     )
@@ -106,13 +106,14 @@ def _read(reader: Reader, folder: RunFolder, unread: list[Problem]) -> Run | Non
 
 
 def cells(manifest: Manifest, every: Sequence[Counted]) -> tuple[Cell, ...]:
-    """Each item with each configuration that some run of it was meant to have, on each build that it is asked of."""
+    """Each item with each configuration that some run of it was meant to have, on each build that it is asked of, or ran on all the same."""
     found = []
     for item in manifest.items:
         own = [one for one in every if one.run.item.id == item.id]
         for config in dict.fromkeys(_config(one.run) for one in own) or [()]:
             here = [one for one in own if _config(one.run) == config]
-            builds = item.builds or tuple(build.name for build in manifest.builds)
+            asked = item.builds or tuple(build.name for build in manifest.builds)
+            builds = dict.fromkeys((*asked, *(one.run.build.name for one in here)))
             found += [cell(item, build, config, [one for one in here if one.run.build.name == build]) for build in builds]
     return tuple(found)
 
@@ -147,12 +148,19 @@ def _difference(name: str, said: dict[str, list[dict[str, str]]]) -> Difference 
     return Difference(name, tuple((build, next(iter(found))) for build, found in values.items()))
 
 
-def _downtime(folder: Path, manifest: Manifest, runs: Sequence[Run], look: Look) -> Downtime | None:
+def _downtime(folder: Path, manifest: Manifest, runs: Sequence[Run], look: Look, unread: list[Problem]) -> Downtime | None:
     """The outages of the probed service that overlap the runs; None where nothing was probed or nothing ran."""
+    from triage.parsers.sorting import NothingToReadError
+
     times = [at for run in runs for at in (run.began, run.finished) if at is not None]
     if not manifest.probes or not times:
         return None
-    _, findings = look([os.fspath(folder / name) for name in manifest.probes], None, None)
+    try:
+        _, findings = look([os.fspath(folder / name) for name in manifest.probes], None, None)
+    except NothingToReadError as error:
+        unread.append(Problem(", ".join(manifest.probes), str(error)))
+        return None
+    unread += [problem for problem in findings.problems if problem.lost]
     hit = [outage for outage in findings.outages if _overlaps(outage, min(times), max(times))]
     last = max((source.last.latest for source in findings.sources if source.last), default=max(times))
     return Downtime(

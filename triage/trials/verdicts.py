@@ -7,6 +7,7 @@ it was seen.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
@@ -77,8 +78,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(stratum for stratum in self.strata if not stratum.heavy)
 
 
-def counted(run: Run) -> Counted:
-    """What one run counts for."""
+def counted(run: Run, *, asked: bool = True) -> Counted:
+    """What one run counts for. Not `asked`: it was made for no item, so that nothing has to show that a path ran."""
     wanted = [f"booted {run.boot.version or 'without a version'}, not {run.build.version}"] if _other_version(run) and run.boot else []
     wanted += [f"image {run.folder.file.digest}, not {run.build.digest}"] if _other_digest(run) else []
     if run.ended == "nothing ran":
@@ -91,7 +92,7 @@ def counted(run: Run) -> Counted:
         return Counted(run, "inconclusive", "the engine never said that it was ready, and nothing says why")
     if missing := unobserved(run.told, run.arm.config):
         return Counted(run, "inconclusive", f"booted configuration not observed: {', '.join(missing)}")
-    return _lived(run)
+    return _lived(run, asked=asked)
 
 
 def _died(run: Run) -> Counted:
@@ -103,8 +104,10 @@ def _died(run: Run) -> Counted:
     return Counted(run, "fail", run.fault_class + (f", though the burst {run.shape.state}: it does not need a whole one" if whole else ""))
 
 
-def _lived(run: Run) -> Counted:
+def _lived(run: Run, *, asked: bool) -> Counted:
     """What a run counts for in which nothing failed: no pass unless path and shape are shown."""
+    if asked and not run.item.witnesses and not run.item.whole:
+        return Counted(run, "inconclusive", "path not shown: the item has no witness, so nothing in the logs can show that it ran")
     if quiet := [shown.words for shown in run.witnesses if not shown.holds]:
         return Counted(run, "inconclusive", f"path not run: {'; '.join(quiet)}")
     if run.item.whole and not run.shape.is_whole:
@@ -120,7 +123,9 @@ def _in_shape(run: Run) -> str:
 
 
 def _other_version(run: Run) -> bool:
-    return bool(run.build.version and run.boot and run.boot.version != run.build.version)
+    """Whether another version booted. 0.29 is any release of 0.29, and no release candidate or build of its own."""
+    wanted = run.build.version
+    return bool(wanted and run.boot and not re.fullmatch(rf"{re.escape(wanted)}(?:\.\d+)*", run.boot.version))
 
 
 def _other_digest(run: Run) -> bool:

@@ -233,4 +233,4 @@ def _mitigation(entry: Mitigation, say: Say) -> Pairs:
 
 def _trial(trial: Trial, say: Say) -> Pairs:
     told = (("trial", trial.name), ("question", trial.question), ("verdict", trial.verdict), ("note", trial.note))
-    return tuple((name, say(value)) for name, value in told)
+    return tuple((name, say.about(value)) for name, value in told)
