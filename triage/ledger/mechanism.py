@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from triage.history.secrets import HIDDEN, is_secret
 from triage.knowledge.configuration import Mechanism
 from triage.knowledge.load import Knowledge
 from triage.knowledge.predicates import Lookup, Term, holds, parsed, term_holds
@@ -61,7 +62,8 @@ def needed_of(name: str, known: Knowledge, engine: str) -> Needed:
     if not any(sign in name for sign in "<>=!"):
         possible = ", ".join(one.id for one in rules) or "none for this engine"
         raise UnknownMechanismError(f"no mechanism {name!r}; possible: {possible}; or a condition such as `nccl < 2.28.3`")
-    return Needed(name, parsed(name))
+    terms = parsed(name)
+    return Needed(" and ".join(f"{t.name} {t.op} {HIDDEN}" if is_secret(t.name) else str(t) for t in terms), terms)
 
 
 def lookup(one: Booted) -> Lookup:
@@ -94,7 +96,8 @@ def _headline(one: Needed, verdict: Presence, able: int, unable: int, count: int
     without = " without the change" if case.without and len(case.without) < len(case.faults) else ""
     of = f"boots that died of {case.entry.fault_class}{without}" if case.faults else "boots in these logs"
     if verdict == "cannot be observed":
-        return f"{what}: none of the {count} {of} shows what it needs ({' and '.join(map(str, one.terms))})" if count else f"{what}: no boot was seen"
+        needs = one.rule.needs if one.rule else one.name
+        return f"{what}: none of the {count} {of} shows what it needs ({needs})" if count else f"{what}: no boot was seen"
     if verdict == "fails":
         rest = f"; {count - unable} do not tell" if unable < count else ""
         why = one.rule.impossible if one.rule else f"{one.name} is not so"
@@ -115,7 +118,7 @@ def _term_says(term: Term, boot: Booted, case: Case) -> Iterator[str]:
     elif value is None:
         yield f"{term.name}: no line of the boot shows it"
     else:
-        yield f"{term.name} is {_text(value)}"
+        yield f"{term.name} is {HIDDEN if is_secret(term.name) else _text(value)}"
 
 
 def _since(term: Term, case: Case) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from triage.history.secrets import is_secret, looks_secret
+from triage.history.secrets import HIDDEN, is_secret, looks_secret
 from triage.knowledge.configuration import EngineFlags, Flag
 from triage.knowledge.predicates import version_before
 from triage.ledger.booted import Booted, Fact
@@ -23,7 +23,6 @@ Outcome = Literal["differs", "ignored", "not given", "nobody asked", "cannot be 
 DRIFT: tuple[Outcome, ...] = ("differs", "ignored", "not given", "nobody asked")
 SHARED = ("NCCL_", "TORCH_NCCL_", "TORCH_FR_", "PYTORCH_")  # variables of the libraries below every engine
 FOLLOWS = {"model_tag": "model", "served_model_name": "model", "max_seq_len": "max_model_len"}  # options that another one brings with it
-HIDDEN = "***"
 _TAG = re.compile(r"(?:^|[^\d.])v?(\d+\.\d+\.\d+)")
 
 
@@ -80,7 +79,7 @@ def _option(setting: Setting, one: Booted, flag: Flag) -> Row:
     if setting.why:
         return _row(setting, "cannot be observed", given or resolved, setting.why)
     if is_secret(setting.name):
-        return _secret(setting, given)
+        return _secret(setting, given, flag)
     if setting.name == "compilation_config" and (row := _graph_mode(setting, one, given)) is not None:
         return row
     if given is not None:
@@ -183,12 +182,13 @@ def _image(asked: Asked, one: Booted) -> Iterator[Row]:
         yield Row(outcome=outcome, name="version", asked=f"{found[1]} (image tag)", booted=own, place=image.place, line=banner)
 
 
-def _secret(setting: Setting, given: Fact | None) -> Row:
-    """A secret option: whether it was given at all is all that is told."""
-    return Row(
-        outcome="same" if given is not None else "cannot be observed", name=setting.name, asked=HIDDEN, booted=HIDDEN if given is not None else "",
-        place=setting.place, line=None, why="a secret: that it was given is all that is compared" if given is not None else "a secret",
-    )  # fmt: skip
+def _secret(setting: Setting, given: Fact | None, flag: Flag) -> Row:
+    """A secret option: the same where the boot was given just this; what it was given otherwise is not told."""
+    if given is None:
+        return Row(outcome="cannot be observed", name=setting.name, asked=HIDDEN, place=setting.place, why="a secret")
+    alike = same(setting.value, given.value, flag.type)
+    why = "a secret" if alike else "a secret: one was given, and whether it is this one is not told"
+    return Row(outcome="same" if alike else "cannot be observed", name=setting.name, asked=HIDDEN, booted=HIDDEN, place=setting.place, why=why)
 
 
 def _row(setting: Setting, outcome: Outcome, fact: Fact | None, why: str = "") -> Row:
