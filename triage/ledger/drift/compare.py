@@ -59,19 +59,27 @@ def _options(asked: Asked, one: Booted, known: EngineFlags) -> Iterator[Row]:
     if one.options is not None and not one.complete:
         for name, fact in one.options.items():
             if name not in names and FOLLOWS.get(name, "") not in names:
-                yield Row(outcome="nobody asked", name=name, booted=_shown(name, fact.value), line=fact.line)
-    yield from _unasked(names, one, known)
+                yield _nobody(asked, name, fact)
+    yield from _unasked(asked, names, one, known)
 
 
-def _unasked(names: set[str], one: Booted, known: EngineFlags) -> Iterator[Row]:
+def _nobody(asked: Asked, name: str, fact: Fact, why: str = "") -> Row:
+    """An option that nobody is seen to have asked for: drift, unless there are options that cannot be seen."""
+    if asked.unseen:
+        why = f"not asked for by name, but it may be in {' or in '.join(asked.unseen)}"
+    return Row(
+        outcome="cannot be observed" if asked.unseen else "nobody asked", name=name, booted=_shown(name, fact.value), line=fact.line, why=why
+    )  # fmt: skip
+
+
+def _unasked(asked: Asked, names: set[str], one: Booted, known: EngineFlags) -> Iterator[Row]:
     """Options whose default is known, that nobody gave, and that the engine resolved to something else."""
     for flag in known.flags:
         fact, default = one.resolved.get(flag.shown or flag.name), _default(flag, one)
         if flag.name in names or flag.name in (one.options or {}) or fact is None or default is None or flag.type != "bool":
             continue
         if not same(default, fact.value, flag.type):
-            why = f"the default is {default}, and nobody gave it"
-            yield Row(outcome="nobody asked", name=flag.name, booted=_shown(flag.name, fact.value), line=fact.line, why=why)
+            yield _nobody(asked, flag.name, fact, f"the default is {default}, and nobody gave it")
 
 
 def _option(setting: Setting, one: Booted, flag: Flag) -> Row:

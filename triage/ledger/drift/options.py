@@ -15,6 +15,7 @@ from triage.ledger.literal import value
 
 _LEVEL = re.compile(r"-O(?P<level>\d)")
 _NEGATIVE = re.compile(r"-\d+(?:\.\d+)?")
+_MODEL = re.compile(r"\$\{?\w*MODEL\w*\}?", re.IGNORECASE)
 SHELLS = ("sh", "bash", "dash", "ash", "zsh")
 
 
@@ -42,7 +43,7 @@ def inner_command(words: Sequence[Word]) -> Word | None:
 def options_of(words: Sequence[Word], known: EngineFlags) -> list[Setting]:
     """The options in the words after an engine's start, the last of each name, objects merged by their keys."""
     told: dict[str, Setting] = {}
-    for setting in _parsed(list(words), known):
+    for setting in (setting for setting in _parsed(list(words), known) if setting.name):
         before = told.get(setting.name)
         if before is not None and isinstance(before.value, dict) and isinstance(setting.value, dict):
             setting = Setting(
@@ -53,25 +54,42 @@ def options_of(words: Sequence[Word], known: EngineFlags) -> list[Setting]:
     return list(told.values())
 
 
+def unseen_in(words: Sequence[Word], known: EngineFlags) -> list[str]:
+    """The words after an engine's start that may stand for options which nobody can see from here: `$EXTRA_ARGS`, `"$@"`."""
+    return list(dict.fromkeys(setting.given for setting in _parsed(list(words), known) if not setting.name))
+
+
+def flag_named(spelling: str, known: EngineFlags) -> Flag:
+    """The flag of a spelling (`--tensor-parallel-size`), also of one that the rules do not know."""
+    return _flag(spelling, _spelled(known))[0]
+
+
 def flag_of(name: str, known: EngineFlags) -> Flag:
     """What the rules know of an option; a plain text where they do not."""
     return next((flag for flag in known.flags if flag.name == name), Flag(name=name))
 
 
 def _parsed(words: list[Word], known: EngineFlags) -> Iterator[Setting]:
-    spelled = {spelling: flag for flag in known.flags for spelling in ("--" + flag.name.replace("_", "-"), *flag.also)}
+    spelled = _spelled(known)
     at, positional = 0, bool(known.positional)
+    named = any(_flag(word.text.partition("=")[0], spelled)[0].name == known.positional for word in words if word.text.startswith("-"))
     while at < len(words):
         word = words[at]
         at += 1
         if not word.text.startswith("-") or word.text in ("-", "--") or _NEGATIVE.fullmatch(word.text):
-            if positional and word.text not in ("-", "--"):
+            if word.why and (not positional or named or (word.several and not _MODEL.fullmatch(word.text))):
+                yield Setting(kind="option", name="", place=word.place, given=word.text, why=word.why)
+            elif positional and word.text not in ("-", "--"):
                 yield Setting(kind="option", name=known.positional, value=word.text, place=word.place, given=word.text, why=word.why)
                 positional = False
             continue
         taken, setting = _option(word, words[at:], spelled)
         at += taken
         yield setting
+
+
+def _spelled(known: EngineFlags) -> dict[str, Flag]:
+    return {spelling: flag for flag in known.flags for spelling in ("--" + flag.name.replace("_", "-"), *flag.also)}
 
 
 def _option(word: Word, rest: Sequence[Word], spelled: Mapping[str, Flag]) -> tuple[int, Setting]:
