@@ -118,3 +118,8 @@ def test_a_key_is_not_shown_wherever_it_is_named(tmp_path: Path) -> None:
         assert "api_key is ***" in result.stdout
         assert "my-word" not in result.output
         assert "older-word" not in result.output
+
+
+def test_without_a_mechanism_it_says_which_one_the_setting_is_meant_for() -> None:
+    mechanism, *_ = answers("--class", "cublas-fault", "--change", "VLLM_MULTI_STREAM_GEMM_TOKEN_THRESHOLD=0", f"{LOGS}/vllm.log.3.gz")
+    assert (mechanism["verdict"], "--mechanism multi-stream-gemm" in mechanism["says"][0]) == ("cannot be observed", True)

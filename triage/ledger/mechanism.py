@@ -15,7 +15,7 @@ from triage.ledger.answers import MECHANISM, Answer, Case, Fault, worst
 from triage.ledger.booted import LIBRARIES, Booted, setting
 from triage.ledger.idle_changes import does_nothing
 from triage.ledger.modes import graphs
-from triage.ledger.presence import Presence
+from triage.ledger.presence import Presence, names
 from triage.ledger.versions import history, running_at
 from triage.model import Event, Seconds
 
@@ -45,12 +45,19 @@ def mechanism_answer(case: Case, known: Knowledge) -> Answer:
     answers = [_of_mechanism(one, boots, case) for one in needed]
     verdicts = [verdict for verdict, _, _ in answers] + ["fails" for _ in idle[:1]]
     if not needed and not idle:
-        nothing = "no mechanism was named: name one of the rules', or write a condition such as `nccl < 2.28.3`"
-        return Answer(question=MECHANISM, verdict="cannot be observed", says=(nothing,))
+        return Answer(question=MECHANISM, verdict="cannot be observed", says=(_none_named(case, known),))
     says = [*(sentence for _, sentences, _ in answers for sentence in sentences), *(text for text, _ in idle)]
     lines = [*(line for _, _, lines in answers for line in lines), *(line for _, line in idle if line is not None)]
     about = tuple(ABOUT.get(term.name, term.name.rpartition(".")[2]) for one in needed for term in one.terms)
     return Answer(question=MECHANISM, verdict=worst(verdicts), says=tuple(says), lines=_once(lines), about=about)
+
+
+def _none_named(case: Case, known: Knowledge) -> str:
+    """What to name: a mechanism that people mean to prevent by this change, where the rules know one."""
+    changed = {name for change in case.entry.changes for name in names(change)}
+    rules = known.mechanisms[case.engine].mechanisms if case.engine in known.mechanisms else ()
+    possible = " or ".join(f"--mechanism {rule.id}" for rule in rules if changed & set(rule.acts_on))
+    return f"no mechanism was named: {possible or 'name one of the rules'}, or a condition such as `nccl < 2.28.3`"
 
 
 def needed_of(name: str, known: Knowledge, engine: str) -> Needed:
