@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from triage.ledger.drift.options import engine_start, inner_command, options_of,
 from triage.ledger.drift.yaml_text import documents
 
 LARGEST = 4 << 20
+_BINARY = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\ufffd]")  # what no command line has: not even a coloured one
 Flags = Mapping[str, EngineFlags]
 
 
@@ -118,6 +120,8 @@ def _chosen(asks: Sequence[Ask], file: str, service: str, flags: Flags) -> Ask:
         raise AskedError(f"{file}: several start an engine: {_names(starting)}; choose one with --service NAME")
     if len(asks) == 1 and (asks[0].variables or (asks[0].words and asks[0].image is not None)):
         return asks[0]
+    if any(_BINARY.search(word.text) for ask in asks for word in ask.words):
+        raise AskedError(f"{file}: is binary, and no copy of /proc/PID/environ or cmdline of an engine")
     raise AskedError(f"{file}: nothing in it starts an engine that is known ({', '.join(sorted(flags))}){_seen(asks)}")
 
 
