@@ -158,6 +158,12 @@ def test_keys_that_are_merged_again_and_again_are_refused(monkeypatch: pytest.Mo
         documents(text, "compose.yaml")
 
 
+def test_braces_close_as_they_were_opened() -> None:
+    told = interpolated("${A:-${B:-x}}} {${C} ${${ }", {"C": "c"})
+    assert told.text == "x} {c ${${ }"
+    assert interpolated("${A:-" * 50_000, {}).text == "${A:-" * 50_000  # in one pass, not one for each
+
+
 def test_no_object_is_ever_made() -> None:
     with pytest.raises(AskedError, match=r"bad\.yaml:1"):
         documents("a: !!python/object/apply:os.system [id]", "bad.yaml")

@@ -16,6 +16,8 @@ from triage.ledger.literal import value
 _LEVEL = re.compile(r"-O(?P<level>\d)")
 _NEGATIVE = re.compile(r"-\d+(?:\.\d+)?")
 _MODEL = re.compile(r"\$\{?\w*MODEL\w*\}?", re.IGNORECASE)
+LONGEST_GIVEN = 4000
+MOST_VALUES = 1000  # of one option
 SHELLS = ("sh", "bash", "dash", "ash", "zsh")
 
 
@@ -48,7 +50,7 @@ def options_of(words: Sequence[Word], known: EngineFlags) -> list[Setting]:
         if before is not None and isinstance(before.value, dict) and isinstance(setting.value, dict):
             setting = Setting(
                 kind="option", name=setting.name, value=_merged(before.value, setting.value), place=setting.place,
-                given=f"{before.given} {setting.given}", why=before.why or setting.why,
+                given=f"{before.given} {setting.given}"[:LONGEST_GIVEN], why=before.why or setting.why,
             )  # fmt: skip
         told[setting.name] = setting
     return list(told.values())
@@ -83,7 +85,7 @@ def _parsed(words: list[Word], known: EngineFlags) -> Iterator[Setting]:
                 yield Setting(kind="option", name=known.positional, value=word.text, place=word.place, given=word.text, why=word.why)
                 positional = False
             continue
-        taken, setting = _option(word, words[at:], spelled)
+        taken, setting = _option(word, words[at : at + MOST_VALUES], spelled)
         at += taken
         yield setting
 
