@@ -105,7 +105,8 @@ def test_a_capture_of_the_environment(log: str, tmp_path: Path) -> None:
         (b"", "is empty"),
         (b"services:\n  a: [\n", "asked.yaml:3: cannot be read as YAML"),
         (b"a: &a [*a]\nservices: *a\n", "asked.yaml"),
-        (b"\x00\xff\xfe", "nothing in it starts an engine"),
+        (b"\x00\xff\xfe", "is binary, and no copy of /proc/PID/environ"),
+        (b"\x7fELF\x02\x01\x00\x00vllm\x00", "is binary, and no copy of /proc/PID/environ"),
         (b"hello\n", "nothing in it starts an engine"),
         (b"services: {web: {image: nginx}}\n", "choose one with --service"),
     ],
@@ -137,3 +138,22 @@ def test_markdown_and_a_file(log: str, tmp_path: Path) -> None:
     assert result.exit_code == 4
     assert "| differs" in out.read_text(encoding="utf-8")
     assert run("vllm serve x", log, "-o", log).exit_code == 2
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "json"])
+def test_a_key_on_the_command_line_is_not_shown(log: str, form: str) -> None:
+    Path(log).write_text(boot_log({**ARGS, "api_key": ["older-word"]}), encoding="utf-8")
+    command = "VLLM_API_KEY=my-word vllm serve acme/oak-8b -tp 8 --api-key my-word --some-header 'Authorization: Bearer my-word-4711-4711'"
+    result = run(command, log, "--format", form)
+    assert "my-word" not in result.output
+    assert "older-word" not in result.output
+    assert "api_key" in result.stdout
+
+
+def test_another_key_is_not_said_to_be_the_same(log: str) -> None:
+    Path(log).write_text(boot_log({**ARGS, "api_key": ["older-word"]}), encoding="utf-8")
+    verdicts = {}
+    for key in ("my-word", "older-word"):
+        told = json.loads(run(f"vllm serve acme/oak-8b -tp 8 --api-key {key}", log, "--format", "json").stdout)
+        (verdicts[key],) = (row["verdict"] for row in told["boots"][0]["settings"] if row["name"] == "api_key")
+    assert verdicts == {"my-word": "cannot be observed", "older-word": "same"}

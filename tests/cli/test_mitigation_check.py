@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.booting import boot_log
 from triage.cli.main import main
 
 FIXES = Path(__file__).parent.parent.parent / "fixtures" / "two-fixes"
@@ -106,3 +107,19 @@ def test_a_log_through_a_pipe_has_no_cost() -> None:
 def test_it_fits_the_terminal() -> None:
     result = run(str(FIXES / "entries" / "no-multi-stream-gemm.toml"), LOGS)
     assert all(len(line) <= 80 for line in result.stdout.splitlines() if "/" not in line)
+
+
+def test_a_key_is_not_shown_wherever_it_is_named(tmp_path: Path) -> None:
+    log = tmp_path / "vllm.log"
+    log.write_text(boot_log({"model": "acme/oak-8b", "api_key": ["older-word"]}), encoding="utf-8")
+    told = ("--class", "cublas-fault", "--change", "--api-key=my-word", "--mechanism", "api_key == my-word", str(log))
+    for form in ("text", "json"):
+        result = run(*told, "--format", form)
+        assert "api_key is ***" in result.stdout
+        assert "my-word" not in result.output
+        assert "older-word" not in result.output
+
+
+def test_without_a_mechanism_it_says_which_one_the_setting_is_meant_for() -> None:
+    mechanism, *_ = answers("--class", "cublas-fault", "--change", "VLLM_MULTI_STREAM_GEMM_TOKEN_THRESHOLD=0", f"{LOGS}/vllm.log.3.gz")
+    assert (mechanism["verdict"], "--mechanism multi-stream-gemm" in mechanism["says"][0]) == ("cannot be observed", True)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from tests.booting import KNOWN
 from triage.knowledge.table import RuleTable
-from triage.ledger.cost import FEWEST, measure, stretches
+from triage.ledger.cost import FEWEST, _verdict, measure, stretches
+from triage.ledger.entry import Cost
 from triage.model import Place
 from triage.parsers.options import Options
 from triage.parsers.throughput import Pace, paces
@@ -100,3 +101,27 @@ def test_lines_of_each_engine_are_read(tmp_path: Path) -> None:
         read = paces(Source(name, (str(file),)), RuleTable(KNOWN), Options(), [])
         told.append([(p.generation, p.prompt, p.running, p.waiting, p.place.line) for p in read])
     assert told == [[(30.5, 14.2, 1, 2, 1), (31.5, 14.2, 1, 2, 2), (32.5, 14.2, 1, 2, 3)], [(38.11, None, 4, 0, 1)]]
+
+
+def differing(chance: Random, boots: int, spread: float) -> list[list[Pace]]:
+    """Boots whose speed differs from one to the next by chance, with nothing changed."""
+    return [work(40.0 * math.exp(chance.gauss(0.0, spread)), seed=chance.randrange(1 << 30)) for _ in range(boots)]
+
+
+@pytest.mark.parametrize(("without", "having"), [(8, 3), (3, 1)])
+def test_boots_that_differ_by_chance_are_no_cost(monkeypatch: pytest.MonkeyPatch, without: int, having: int) -> None:
+    """Intervals of 95 % over stretches alone missed the truth in every other of these: the stretches of one boot are alike."""
+    monkeypatch.setattr("triage.ledger.cost.RESAMPLES", 100)
+    chance = Random(7)
+    found = [measure(differing(chance, without, 0.02), differing(chance, having, 0.02)) for _ in range(100)]
+    missed = sum(1 for one in found if one is None or not one.low <= 1 <= one.high)
+    assert missed <= 11  # 5 are expected; more than 11 of 100 have a chance of 1 in 230
+    assert {one.boots for one in found if one} == {(without, having)}
+
+
+def test_one_boot_on_each_side_decides_against_no_stated_figure() -> None:
+    alone, several = measure([work(40.0)], [work(36.0)]), measure([work(40.0), work(40.2, seed=3)], [work(36.0)])
+    assert alone is not None
+    assert several is not None
+    assert [_verdict(Cost(), one) for one in (alone, several)] == ["cannot be observed", "fails"]
+    assert _verdict(Cost(before=40.0, after=36.0), alone) == "holds"

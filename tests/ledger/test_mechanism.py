@@ -115,3 +115,12 @@ def test_without_an_incident_all_boots_are_asked(tmp_path: Path) -> None:
     told = answer(tmp_path, boot_log(ARGS), "A=1", "prefix-caching")
     assert told.verdict == "holds"
     assert "1 of 1 boots in these logs" in told.says[0]
+
+
+def test_a_variable_that_an_older_version_did_not_know_may_do_something_now(tmp_path: Path) -> None:
+    older = boot_log(ARGS, version="0.26.0", after=(UNKNOWN,))
+    now, warned = (
+        dying(boot_log(ARGS, after=after)).replace("2026-11-02T", "2026-11-03T").replace(" 11-02 ", " 11-03 ") for after in ((), (UNKNOWN,))
+    )
+    assert answer(tmp_path, older + now, "VLLM_OLD_SWITCH=1").verdict == "cannot be observed"
+    assert "does not know this variable" in answer(tmp_path, older + warned, "VLLM_OLD_SWITCH=1").says[0]

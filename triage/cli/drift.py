@@ -66,9 +66,9 @@ def drift(asked: str, paths: tuple[str, ...], overrides: tuple[str, ...], env_fi
     if form == "json":
         import orjson
 
-        emit(orjson.dumps(drift_document(told, asked, compared), option=orjson.OPT_INDENT_2).decode(), output)
+        emit(orjson.dumps(drift_document(told, _name(asked), compared), option=orjson.OPT_INDENT_2).decode(), output)
     else:
-        emit(drift_table(compared) if form == "markdown" else drift_text(told, asked, compared, len(findings.boots)), output)
+        emit(drift_table(compared) if form == "markdown" else drift_text(told, _name(asked), compared, len(findings.boots)), output)
     _leave(compared)
     finish(evidence)
 
@@ -85,8 +85,7 @@ def _asked(
 
     if asked == "-" and "-" in paths:
         raise click.UsageError("stdin can be what was asked for or a log, not both")
-    file = "command" if _is_command(asked) else asked
-    source = Source(content=_content(asked), file=file, overrides=tuple(map(Path, overrides)), env_files=tuple(map(Path, env_files)))
+    source = Source(content=_content(asked), file=_name(asked), overrides=tuple(map(Path, overrides)), env_files=tuple(map(Path, env_files)))
     try:
         return asked_of(source, known.flags, service)
     except AskedError as error:
@@ -99,6 +98,11 @@ def _is_command(asked: str) -> bool:
     import os
 
     return asked != "-" and " " in asked.strip() and not os.path.exists(asked)
+
+
+def _name(asked: str) -> str:
+    """What the output calls it: a command line is not shown again, since it may hold keys."""
+    return "command" if _is_command(asked) else asked
 
 
 def _content(asked: str) -> bytes:

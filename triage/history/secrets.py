@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+HIDDEN = "***"  # what is shown for one
 # A token of an account ends its name; one in the middle of a name is mostly a piece of text that a model reads (TOKEN_THRESHOLD).
 _SECRET = re.compile(
     r"(?:^|[_-])(?:api[_-]?keys?|keys?|secrets?|passw(?:or)?d|pass(?:phrase)?|pwd|credentials?|auth(?:orization)?|bearer|cookie)(?:$|[_-])|(?:^|[_-])token$"

@@ -32,14 +32,15 @@ class EngineFlags(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """rules/flags/<engine>.toml: how its command line is read.
 
     `starts`: words of a command after which its options follow; `positional`: the flag that a bare word after them stands for; `images`:
-    words in the name of a container image whose entrypoint starts it; `variables`: prefixes of the variables that only it reads, and
-    `unknown_since` the version from which it warns of one that it does not know.
+    words in the name of a container image whose entrypoint starts it; `files`: flags that name a YAML file of more options; `variables`:
+    prefixes of the variables that only it reads, and `unknown_since` the version from which it warns of one that it does not know.
     """
 
     engine: str
     starts: tuple[str, ...] = ()
     positional: str = ""
     images: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     unknown_since: str = ""
     flags: tuple[Flag, ...] = ()

@@ -2,8 +2,8 @@
 
 Only whole intervals count: lines at whose end as many requests ran as at the end of the one before. Tokens a second of each request are
 compared within bands of running requests and of prefill, between boots that differ in nothing else that their logs tell; where there is
-enough work with little prefill, that alone is decode and the rest is left out. The interval is by a bootstrap over stretches of work,
-since the lines of one stretch are alike.
+enough work with little prefill, that alone is decode and the rest is left out. Lines of one stretch of work are alike, and so are stretches of
+one boot: the interval is the wider of a bootstrap over stretches and Student's t over boots.
 """
 
 from __future__ import annotations
@@ -44,13 +44,17 @@ class Stretch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
-    """With the change against without it: the ratio with its interval, from how many lines, and the band with the most to compare."""
+    """With the change against without it: the ratio with its interval, from how many lines, and the band with the most to compare.
+
+    `boots`: how many of each side had such work.
+    """
 
     ratio: float
     low: float
     high: float
     lines: tuple[int, int]
     stretches: tuple[int, int]
+    boots: tuple[int, int]
     bands: int
     shown: Band
     before: float
@@ -82,16 +86,20 @@ def sides(case: Case) -> tuple[list[Booted], list[Booted]]:
 
 def measure(without: Iterable[Sequence[Pace]], having: Iterable[Sequence[Pace]]) -> Measured | None:
     """The ratio of tokens a second of a request, having to without, over the bands that both have; None where none has enough work on both sides."""
-    one, other = _by_band(without), _by_band(having)
+    boots = [_by_band(paces) for paces in without], [_by_band(paces) for paces in having]
+    one, other = _joined(boots[0]), _joined(boots[1])
     both = sorted(band for band in one if len(one[band]) >= FEWEST and len(other.get(band, ())) >= FEWEST)
     shared = [band for band in both if band[1] <= 0] or both
     if not shared:
         return None
-    low, high = _interval(one, other, shared)
+    ratio = _log_ratio([(one[band], other[band]) for band in shared])
+    drawn, worked = _interval(one, other, shared), [_levels(side, shared) for side in boots]
+    off = _between(*worked)
+    low, high = min(drawn[0], ratio - off), max(drawn[1], ratio + off)
     most = max(shared, key=lambda band: _weight(one[band], other[band]))  # the band that is shown, not the only one that counts
     used = [(one[band], other[band]) for band in shared]
     return Measured(
-        ratio=math.exp(_log_ratio([(one[band], other[band]) for band in shared])), low=low, high=high,
+        ratio=math.exp(ratio), low=math.exp(low), high=math.exp(high), boots=(len(worked[0]), len(worked[1])),
         lines=(sum(s.lines for a, _ in used for s in a), sum(s.lines for _, b in used for s in b)),
         stretches=(sum(len(a) for a, _ in used), sum(len(b) for _, b in used)),
         bands=len(shared), shown=most, before=_mean(one[most]), after=_mean(other[most]), examples=(one[most][0].first, other[most][0].first),
@@ -124,11 +132,18 @@ def _band(pace: Pace) -> Band:
     return running, prefill
 
 
-def _by_band(boots: Iterable[Sequence[Pace]]) -> dict[Band, list[Stretch]]:
+def _by_band(paces: Sequence[Pace]) -> dict[Band, list[Stretch]]:
     found: dict[Band, list[Stretch]] = defaultdict(list)
-    for paces in boots:
-        for stretch in stretches(paces):
-            found[stretch.band].append(stretch)
+    for stretch in stretches(paces):
+        found[stretch.band].append(stretch)
+    return found
+
+
+def _joined(boots: Iterable[Mapping[Band, Sequence[Stretch]]]) -> dict[Band, list[Stretch]]:
+    found: dict[Band, list[Stretch]] = defaultdict(list)
+    for one in boots:
+        for band, of in one.items():
+            found[band] += of
     return found
 
 
@@ -148,13 +163,37 @@ def _log_ratio(pairs: Sequence[tuple[Sequence[Stretch], Sequence[Stretch]]]) -> 
 
 
 def _interval(one: Mapping[Band, Sequence[Stretch]], other: Mapping[Band, Sequence[Stretch]], shared: Sequence[Band]) -> tuple[float, float]:
-    """Percentiles of the ratio over resampled stretches; the same on every run."""
+    """Percentiles of the log ratio over resampled stretches; the same on every run."""
     chance = Random(0)
     made = sorted(
         _log_ratio([(chance.choices(one[b], k=len(one[b])), chance.choices(other[b], k=len(other[b]))) for b in shared]) for _ in range(RESAMPLES)
     )
     tail = round((1 - LEVEL) / 2 * RESAMPLES)
-    return math.exp(made[tail]), math.exp(made[-tail - 1])
+    return made[tail], made[-tail - 1]
+
+
+def _levels(boots: Sequence[Mapping[Band, Sequence[Stretch]]], shared: Sequence[Band]) -> list[tuple[float, float]]:
+    """How far each boot that worked is from its side, as a log ratio within bands, and how many lines tell that."""
+    side = _joined(boots)
+    told = []
+    for one in boots:
+        parts = [(sum(s.lines for s in one[band]), math.log(_mean(one[band]) / _mean(side[band]))) for band in shared if one.get(band)]
+        if parts:
+            lines = sum(count for count, _ in parts)
+            told.append((sum(count * log for count, log in parts) / lines, float(lines)))
+    return told
+
+
+def _between(one: Sequence[tuple[float, float]], other: Sequence[tuple[float, float]]) -> float:
+    """Half of the interval by what differs from boot to boot, pooled over both sides; nothing with one boot on each, which cannot show it."""
+    freedom = len(one) + len(other) - 2
+    if freedom < 1:
+        return 0.0
+    from scipy.special import stdtrit
+
+    spread = sum(lines * off**2 * len(side) / sum(n for _, n in side) for side in (one, other) for off, lines in side) / freedom
+    inverse = sum(sum(n * n for _, n in side) / sum(n for _, n in side) ** 2 for side in (one, other))  # of the boots that count on each side
+    return float(stdtrit(freedom, (1 + LEVEL) / 2)) * math.sqrt(spread * inverse)
 
 
 def _work(one: Booted, paces: Mapping[str, Sequence[Pace]]) -> list[Pace]:
@@ -176,7 +215,9 @@ def _last_line(one: Booted) -> float:
 
 def _verdict(stated: Cost, measured: Measured) -> Presence:
     claimed = 1 + (stated.change or 0.0)
-    return "holds" if measured.low - AGREES <= claimed <= measured.high + AGREES else "fails"
+    if measured.low - AGREES <= claimed <= measured.high + AGREES:
+        return "holds"
+    return "cannot be observed" if measured.boots == (1, 1) else "fails"
 
 
 def _says(stated: Cost, measured: Measured, groups: tuple[list[Booted], list[Booted]]) -> Iterator[str]:
@@ -186,14 +227,17 @@ def _says(stated: Cost, measured: Measured, groups: tuple[list[Booted], list[Boo
     low, high = 100 * (measured.low - 1), 100 * (measured.high - 1)
     yield f"measured {change:+.1f} % (95 % {low:+.1f} to {high:+.1f} %) of tokens a second; {words}"
     yield from _stated(stated)
-    if _verdict(stated, measured) == "fails":
+    if (verdict := _verdict(stated, measured)) == "cannot be observed":
+        yield "one boot without the change and one with it: whether two boots differ as much without any change cannot be told"
+    elif verdict == "fails":
         yield "the stated figure is not what was measured" if stated.change is not None else "no figure was stated, and it is not free"
     elif stated.change is None:
         yield "no cost is seen beyond chance"
     bands = "1 band" if measured.bands == 1 else f"{measured.bands} bands"
     work = f"{measured.stretches[0]} and {measured.stretches[1]} stretches of work, {bands} of running requests and prefill"
     yield f"from {measured.lines[0]:,} and {measured.lines[1]:,} whole intervals in {work}"
-    yield f"boots without the change and with it, that differ in nothing else: {len(groups[0])} and {len(groups[1])}"
+    counted = f", of which {measured.boots[0]} and {measured.boots[1]} had such work" if measured.boots != (len(groups[0]), len(groups[1])) else ""
+    yield f"boots without the change and with it, that differ in nothing else: {len(groups[0])} and {len(groups[1])}{counted}"
 
 
 def _stated(stated: Cost) -> Iterator[str]:
@@ -210,6 +254,8 @@ def _why_not(case: Case, groups: tuple[list[Booted], list[Booted]]) -> Iterator[
     if "holds" not in told:
         unknown = told.count("cannot be observed")
         yield "nothing measured: no boot is known to have had the change" + (f" ({unknown} do not show it either way)" if unknown else "")
+    elif "fails" not in told:
+        yield "nothing measured: no boot is known to have been without the change"
     elif not groups[0]:
         yield "nothing measured: every boot without the change differs from those with it in something else, too"
     else:

@@ -183,9 +183,9 @@ def _more(gate: Gate, of: Condition, told: Sequence[Step], here: Sequence[Step],
     shown = here[0]
     way = "without the change" if any(step.fault.changed == "fails" for step in told) else "in these logs"
     sizes = [step.fault.verdict.facts.tokens for step in here if step.fault.verdict.facts.tokens is not None]
-    span = f", steps of {min(sizes):,} to {max(sizes):,} tokens" if sizes else ""
+    span = f", steps of {_span(sizes)} tokens" if sizes else ""
     by = ("by its line" if gate.lines else "by its function") if all(step.by_frame for step in here) else "by frame or size"
-    yield f"{len(here)} of {count} incidents {way} are on that side ({by}{span})"
+    yield f"{len(here)} of {count} incidents {way} {'is' if len(here) == 1 else 'are'} on that side ({by}{span})"
     if len(told) > len(here):
         yield f"{len(told) - len(here)} are on the other side: one gate does not explain them all"
     if len(told) < count:
@@ -198,6 +198,11 @@ def _more(gate: Gate, of: Condition, told: Sequence[Step], here: Sequence[Step],
         yield f"0 means here: {gate.zero}"
     if gate.note:
         yield gate.note
+
+
+def _span(sizes: Sequence[int]) -> str:
+    least, most = min(sizes), max(sizes)
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
 def _size(step: Step) -> str:

@@ -25,8 +25,9 @@ def does_nothing(case: Case, known: Knowledge) -> Iterator[tuple[str, Event | No
 
 
 def _unknown(name: str, case: Case) -> tuple[str, Event | None] | None:
-    """A variable that the engine warned of."""
-    line = next((one.unknown[name] for one in reversed(case.boots) if name in one.unknown), None)
+    """A variable that the engine warned of, in the version that runs now: another may know it."""
+    now = next((one.boot.version for one in reversed(case.boots) if one.boot.version), "")
+    line = next((one.unknown[name] for one in reversed(case.boots) if name in one.unknown and one.boot.version in ("", now)), None)
     return (f"{name} does nothing here: the engine says that it does not know this variable", line) if line is not None else None
 
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from triage.history.secrets import HIDDEN, is_secret
 from triage.knowledge.configuration import Mechanism
 from triage.knowledge.load import Knowledge
 from triage.knowledge.predicates import Lookup, Term, holds, parsed, term_holds
@@ -14,7 +15,7 @@ from triage.ledger.answers import MECHANISM, Answer, Case, Fault, worst
 from triage.ledger.booted import LIBRARIES, Booted, setting
 from triage.ledger.idle_changes import does_nothing
 from triage.ledger.modes import graphs
-from triage.ledger.presence import Presence
+from triage.ledger.presence import Presence, names
 from triage.ledger.versions import history, running_at
 from triage.model import Event, Seconds
 
@@ -44,12 +45,19 @@ def mechanism_answer(case: Case, known: Knowledge) -> Answer:
     answers = [_of_mechanism(one, boots, case) for one in needed]
     verdicts = [verdict for verdict, _, _ in answers] + ["fails" for _ in idle[:1]]
     if not needed and not idle:
-        nothing = "no mechanism was named: name one of the rules', or write a condition such as `nccl < 2.28.3`"
-        return Answer(question=MECHANISM, verdict="cannot be observed", says=(nothing,))
+        return Answer(question=MECHANISM, verdict="cannot be observed", says=(_none_named(case, known),))
     says = [*(sentence for _, sentences, _ in answers for sentence in sentences), *(text for text, _ in idle)]
     lines = [*(line for _, _, lines in answers for line in lines), *(line for _, line in idle if line is not None)]
     about = tuple(ABOUT.get(term.name, term.name.rpartition(".")[2]) for one in needed for term in one.terms)
     return Answer(question=MECHANISM, verdict=worst(verdicts), says=tuple(says), lines=_once(lines), about=about)
+
+
+def _none_named(case: Case, known: Knowledge) -> str:
+    """What to name: a mechanism that people mean to prevent by this change, where the rules know one."""
+    changed = {name for change in case.entry.changes for name in names(change)}
+    rules = known.mechanisms[case.engine].mechanisms if case.engine in known.mechanisms else ()
+    possible = " or ".join(f"--mechanism {rule.id}" for rule in rules if changed & set(rule.acts_on))
+    return f"no mechanism was named: {possible or 'name one of the rules'}, or a condition such as `nccl < 2.28.3`"
 
 
 def needed_of(name: str, known: Knowledge, engine: str) -> Needed:
@@ -61,7 +69,8 @@ def needed_of(name: str, known: Knowledge, engine: str) -> Needed:
     if not any(sign in name for sign in "<>=!"):
         possible = ", ".join(one.id for one in rules) or "none for this engine"
         raise UnknownMechanismError(f"no mechanism {name!r}; possible: {possible}; or a condition such as `nccl < 2.28.3`")
-    return Needed(name, parsed(name))
+    terms = parsed(name)
+    return Needed(" and ".join(f"{t.name} {t.op} {HIDDEN}" if is_secret(t.name) else str(t) for t in terms), terms)
 
 
 def lookup(one: Booted) -> Lookup:
@@ -94,7 +103,8 @@ def _headline(one: Needed, verdict: Presence, able: int, unable: int, count: int
     without = " without the change" if case.without and len(case.without) < len(case.faults) else ""
     of = f"boots that died of {case.entry.fault_class}{without}" if case.faults else "boots in these logs"
     if verdict == "cannot be observed":
-        return f"{what}: none of the {count} {of} shows what it needs ({' and '.join(map(str, one.terms))})" if count else f"{what}: no boot was seen"
+        needs = one.rule.needs if one.rule else one.name
+        return f"{what}: none of the {count} {of} shows what it needs ({needs})" if count else f"{what}: no boot was seen"
     if verdict == "fails":
         rest = f"; {count - unable} do not tell" if unable < count else ""
         why = one.rule.impossible if one.rule else f"{one.name} is not so"
@@ -115,7 +125,7 @@ def _term_says(term: Term, boot: Booted, case: Case) -> Iterator[str]:
     elif value is None:
         yield f"{term.name}: no line of the boot shows it"
     else:
-        yield f"{term.name} is {_text(value)}"
+        yield f"{term.name} is {HIDDEN if is_secret(term.name) else _text(value)}"
 
 
 def _since(term: Term, case: Case) -> Iterator[str]:

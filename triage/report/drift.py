@@ -73,14 +73,14 @@ def drift_document(asked: Asked, file: str, compared: Sequence[Compared]) -> dic
 def _document(row: Row) -> dict[str, Any]:
     line = {"file": row.line.place.file, "line": row.line.place.line or None} if row.line is not None else None
     return {
-        "verdict": row.outcome, "name": row.name, "asked": row.asked or None, "booted": row.booted or None, "place": row.place or None, "seen": line,
-        "why": row.why,
+        "verdict": row.outcome, "name": row.name, "asked": redacted(row.asked) or None, "booted": redacted(row.booted) or None,
+        "place": row.place or None, "seen": line, "why": row.why,
     }  # fmt: skip
 
 
 def _text(asked: Asked, file: str, compared: Sequence[Compared], boots: int) -> Iterator[str]:
     over = f", with {', '.join(asked.overrides)}" if asked.overrides else ""
-    yield clean(f"{file}{over}: {asked.ask.what}")
+    yield clean(f"{file}{over}: {asked.ask.what}" if asked.ask.what != file else file)
     for rows, group in groupby(compared, key=lambda one: _gist(one.rows)):
         yield ""
         yield from _of_boots(list(group), bool(rows))

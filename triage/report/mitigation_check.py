@@ -44,7 +44,7 @@ def _answer(answer: Answer, lines: Mapping[int, Event]) -> dict[str, Any]:
     return {
         "question": answer.question,
         "verdict": answer.verdict,
-        "says": list(answer.says),
+        "says": [redacted(clean(sentence)) for sentence in answer.says],
         "lines": [
             {"file": e.place.file, "line": e.place.line or None, "text": redacted(clean(e.text)), "frames": list(e.frames)} for e in cited
         ],
@@ -59,8 +59,8 @@ def _text(case: Case, answers: Sequence[Answer], lines: Mapping[int, Event], res
         yield ""
         yield f"{place}. {answer.question}"
         first, *more = answer.says
-        yield f"  {MARKS[answer.verdict]}: {clean(first)}"
-        yield from (f"  - {clean(sentence)}" for sentence in more)
+        yield f"  {MARKS[answer.verdict]}: {clean(redacted(first))}"
+        yield from (f"  - {clean(redacted(sentence))}" for sentence in more)
         for line in answer.lines:
             yield from _cited(lines[id(line)], answer.about)
 

@@ -48,6 +48,40 @@ def test_options(tmp_path: Path, command: str, name: str, outcome: str) -> None:
     assert found[name].outcome == outcome
 
 
+@pytest.mark.parametrize(
+    ("words", "where"),
+    [
+        ('"$@"', "$@"),
+        ("$EXTRA_ARGS", "$EXTRA_ARGS"),
+        ('"${ARGS[@]}"', "${ARGS[@]}"),
+        ("$(cat args)", "$(cat args)"),
+        ("--config /nowhere/serve.yaml", "the file of --config, which cannot be read here"),
+    ],
+)
+def test_options_that_cannot_be_seen_may_be_what_was_booted(tmp_path: Path, words: str, where: str) -> None:
+    found = rows(tmp_path, f"exec vllm serve $MODEL -tp 8 {words}", boot_log(ARGS))
+    assert found["gpu_memory_utilization"].outcome == "cannot be observed"
+    assert found["gpu_memory_utilization"].why.endswith(where)
+    assert not {row.outcome for row in found.values()} & set(DRIFT)
+
+
+@pytest.mark.parametrize("command", ["vllm serve $MODEL -tp 8", 'vllm serve "$1" -tp 8', "vllm serve acme/oak-8b -tp $TP"])
+def test_a_value_that_is_not_known_hides_no_other_option(tmp_path: Path, command: str) -> None:
+    assert rows(tmp_path, command, boot_log(ARGS))["gpu_memory_utilization"].outcome == "nobody asked"
+
+
+def test_an_option_file_is_read_and_the_command_wins(tmp_path: Path) -> None:
+    options = "model: acme/oak-8b\ntensor-parallel-size: 4\ngpu_memory_utilization: 0.90\nserved-model-name: oak\n"
+    (tmp_path / "serve.yaml").write_text(options, encoding="utf-8")
+    one = boot_of(tmp_path, boot_log({**ARGS, "served_model_name": ["oak"]}))
+    script = tmp_path / "run.sh"
+    told = asked_of(Source(content=b"vllm serve --config /etc/vllm/serve.yaml -tp 8", file=str(script)), KNOWN.flags)
+    found = {row.name: row for row in compared(told, one, KNOWN.flags)}
+    outcomes = {name: row.outcome for name, row in found.items() if name != "config"}
+    assert outcomes == {"model": "same", "tensor_parallel_size": "same", "gpu_memory_utilization": "differs", "served_model_name": "same"}
+    assert found["gpu_memory_utilization"].place == f"{tmp_path / 'serve.yaml'}:3"
+
+
 def test_a_default_that_changed_with_a_version(tmp_path: Path) -> None:
     given = {"model": "acme/oak-8b"}
     for version, outcome in (("0.11.2", "same"), ("0.27.0", "not given")):

@@ -149,6 +149,21 @@ def test_aliases_that_blow_up_and_loops_are_refused() -> None:
             documents(content, "bomb.yaml")
 
 
+def test_keys_that_are_merged_again_and_again_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyYAML before 6.0.4 keeps every copy, and a page of anchors takes it hours."""
+    monkeypatch.setattr("triage.ledger.drift.yaml_text.MOST_NODES", 40)
+    levels = [f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}], {', '.join(f'k{n}_{i}: v' for i in range(5))}}}" for n in range(1, 12)]
+    text = "\n".join(["a0: &a0 {k: v}", *levels, "services: {llm: {<<: *a11, command: vllm serve x}}"])
+    with pytest.raises(AskedError, match="merged keys are more than 40"):
+        documents(text, "compose.yaml")
+
+
+def test_braces_close_as_they_were_opened() -> None:
+    told = interpolated("${A:-${B:-x}}} {${C} ${${ }", {"C": "c"})
+    assert told.text == "x} {c ${${ }"
+    assert interpolated("${A:-" * 50_000, {}).text == "${A:-" * 50_000  # in one pass, not one for each
+
+
 def test_no_object_is_ever_made() -> None:
     with pytest.raises(AskedError, match=r"bad\.yaml:1"):
         documents("a: !!python/object/apply:os.system [id]", "bad.yaml")

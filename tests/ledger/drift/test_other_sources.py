@@ -173,3 +173,21 @@ def test_lines_of_an_env_file() -> None:
     assert [(v.name, v.value, v.place) for v in told] == [
         ("A", "1", "f.env:1"), ("C", "x # y", "f.env:4"), ("D", "x", "f.env:5"), ("E", "", "f.env:6"), ("F", None, "f.env:8"),
     ]  # fmt: skip
+
+
+def test_files_as_other_editors_save_them() -> None:
+    compose = "services:\r\n  llm:\r\n    command: >\r\n      vllm serve acme/oak-8b\r\n      -tp 8\r\n"
+    script = "# what runs\r\nvllm serve acme/oak-8b \\\r\n  -tp 8\r\n"
+    unit = "[Service]\r\nExecStart=/usr/bin/vllm serve acme/oak-8b \\\r\n  -tp 8\r\n"
+    for text in (compose, script, unit):
+        for content in (text.encode(), text.encode("utf-8-sig"), text.encode("utf-16")):
+            assert options(asked(content)) == {"model": "acme/oak-8b", "tensor_parallel_size": "8"}
+
+
+def test_the_model_after_an_image_that_starts_the_engine_itself() -> None:
+    both = {"model": "acme/oak-8b", "tensor_parallel_size": "8"}
+    assert options(asked("docker run --gpus all vllm/vllm-openai:v0.27.0 acme/oak-8b -tp 8")) == both
+    assert options(asked("services:\n  llm: {image: 'vllm/vllm-openai:v0.27.0', command: [acme/oak-8b, -tp, '8']}\n")) == both
+    assert options(asked("docker run vllm/vllm-openai:v0.27.0 acme/oak-8b")) == {"model": "acme/oak-8b"}
+    wrapped = asked("docker run vllm/vllm-openai:v0.27.0 python3 /opt/wrapper.py -tp 8")
+    assert options(wrapped) == {"tensor_parallel_size": "8"}

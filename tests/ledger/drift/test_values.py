@@ -14,7 +14,7 @@ from triage.ledger.drift.values import same, same_variable
 @pytest.mark.parametrize(
     ("asked", "booted", "kind"),
     [
-        ("0.90", 0.9, "float"), ("8", 8, "int"), ("8k", 8000, "size"), ("8K", 8192, "size"), ("131072", 131072, "size"), ("1.5k", 1500, "size"),
+        ("0.90", 0.9, "float"), ("8", 8, "int"), ("8k", 8000, "size"), ("8K", 8192, "size"), ("131_072", 131072, "size"), ("1.5k", 1500, "size"),
         ("1", True, "bool"), (True, "True", "bool"), ("false", False, "bool"), ("half", "torch.float16", "text"),
         ("bfloat16", "torch.bfloat16", "text"),
         ("fp8", "fp8_e4m3", "text"), ('{"a": 1}', {"a": 1, "b": 2}, "json"), ({"a": {"b": "3"}}, {"a": {"b": 3, "c": 4}}, "json"),

@@ -12,11 +12,15 @@ class AskedError(ValueError):
 
 
 class Word(NamedTuple):
-    """One word of a command line: its text, where it stands (`file:line`), and why its value is not known, where it is not."""
+    """One word of a command line: its text, where it stands (`file:line`), and why its value is not known, where it is not.
+
+    `several`: what it stands for may be more than one word, `$ARGS` without quotes.
+    """
 
     text: str
     place: str = ""
     why: str = ""
+    several: bool = False
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from triage.history.secrets import is_secret, looks_secret
+from triage.history.secrets import HIDDEN, is_secret, looks_secret
 from triage.knowledge.configuration import EngineFlags, Flag
 from triage.knowledge.predicates import version_before
 from triage.ledger.booted import Booted, Fact
@@ -23,7 +23,6 @@ Outcome = Literal["differs", "ignored", "not given", "nobody asked", "cannot be 
 DRIFT: tuple[Outcome, ...] = ("differs", "ignored", "not given", "nobody asked")
 SHARED = ("NCCL_", "TORCH_NCCL_", "TORCH_FR_", "PYTORCH_")  # variables of the libraries below every engine
 FOLLOWS = {"model_tag": "model", "served_model_name": "model", "max_seq_len": "max_model_len"}  # options that another one brings with it
-HIDDEN = "***"
 _TAG = re.compile(r"(?:^|[^\d.])v?(\d+\.\d+\.\d+)")
 
 
@@ -60,19 +59,27 @@ def _options(asked: Asked, one: Booted, known: EngineFlags) -> Iterator[Row]:
     if one.options is not None and not one.complete:
         for name, fact in one.options.items():
             if name not in names and FOLLOWS.get(name, "") not in names:
-                yield Row(outcome="nobody asked", name=name, booted=_shown(name, fact.value), line=fact.line)
-    yield from _unasked(names, one, known)
+                yield _nobody(asked, name, fact)
+    yield from _unasked(asked, names, one, known)
 
 
-def _unasked(names: set[str], one: Booted, known: EngineFlags) -> Iterator[Row]:
+def _nobody(asked: Asked, name: str, fact: Fact, why: str = "") -> Row:
+    """An option that nobody is seen to have asked for: drift, unless there are options that cannot be seen."""
+    if asked.unseen:
+        why = f"not asked for by name, but it may be in {' or in '.join(asked.unseen)}"
+    return Row(
+        outcome="cannot be observed" if asked.unseen else "nobody asked", name=name, booted=_shown(name, fact.value), line=fact.line, why=why
+    )  # fmt: skip
+
+
+def _unasked(asked: Asked, names: set[str], one: Booted, known: EngineFlags) -> Iterator[Row]:
     """Options whose default is known, that nobody gave, and that the engine resolved to something else."""
     for flag in known.flags:
         fact, default = one.resolved.get(flag.shown or flag.name), _default(flag, one)
         if flag.name in names or flag.name in (one.options or {}) or fact is None or default is None or flag.type != "bool":
             continue
         if not same(default, fact.value, flag.type):
-            why = f"the default is {default}, and nobody gave it"
-            yield Row(outcome="nobody asked", name=flag.name, booted=_shown(flag.name, fact.value), line=fact.line, why=why)
+            yield _nobody(asked, flag.name, fact, f"the default is {default}, and nobody gave it")
 
 
 def _option(setting: Setting, one: Booted, flag: Flag) -> Row:
@@ -80,7 +87,7 @@ def _option(setting: Setting, one: Booted, flag: Flag) -> Row:
     if setting.why:
         return _row(setting, "cannot be observed", given or resolved, setting.why)
     if is_secret(setting.name):
-        return _secret(setting, given)
+        return _secret(setting, given, flag)
     if setting.name == "compilation_config" and (row := _graph_mode(setting, one, given)) is not None:
         return row
     if given is not None:
@@ -183,12 +190,13 @@ def _image(asked: Asked, one: Booted) -> Iterator[Row]:
         yield Row(outcome=outcome, name="version", asked=f"{found[1]} (image tag)", booted=own, place=image.place, line=banner)
 
 
-def _secret(setting: Setting, given: Fact | None) -> Row:
-    """A secret option: whether it was given at all is all that is told."""
-    return Row(
-        outcome="same" if given is not None else "cannot be observed", name=setting.name, asked=HIDDEN, booted=HIDDEN if given is not None else "",
-        place=setting.place, line=None, why="a secret: that it was given is all that is compared" if given is not None else "a secret",
-    )  # fmt: skip
+def _secret(setting: Setting, given: Fact | None, flag: Flag) -> Row:
+    """A secret option: the same where the boot was given just this; what it was given otherwise is not told."""
+    if given is None:
+        return Row(outcome="cannot be observed", name=setting.name, asked=HIDDEN, place=setting.place, why="a secret")
+    alike = same(setting.value, given.value, flag.type)
+    why = "a secret" if alike else "a secret: one was given, and whether it is this one is not told"
+    return Row(outcome="same" if alike else "cannot be observed", name=setting.name, asked=HIDDEN, booted=HIDDEN, place=setting.place, why=why)
 
 
 def _row(setting: Setting, outcome: Outcome, fact: Fact | None, why: str = "") -> Row:

@@ -173,7 +173,7 @@ def _words(service: dict[str, Any], key: str, project: Project) -> list[Word]:
     made, why = project.filled(value)
     split = [word for command in commands(made, None, separators=False) for word in command]
     told = zip(split, _lines(value, split), strict=True)
-    return [word._replace(place=f"{file}:{line}", why=why if "$" in word.text else "") for word, line in told]
+    return [word._replace(place=f"{file}:{line}", why=why if "$" in word.text else "", several=bool(why)) for word, line in told]
 
 
 def _lines(value: str, words: Sequence[Word]) -> Iterator[int]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from triage.ledger.drift.asked import AskedError, Setting, variable
 
 LARGEST = 1 << 20
+WIDE = (b"\xff\xfe", b"\xfe\xff")  # the marks of UTF-16
 _LINE = re.compile(r"\s*(?:export\s+)?(?P<name>[A-Za-z_][\w.-]*)\s*(?:(?P<sign>=)(?P<value>.*))?\s*")
 _COMMENT = re.compile(r"\s+#.*")
 
@@ -40,7 +41,12 @@ def content_of(path: Path) -> str:
         raise AskedError(f"{path}: {error.strerror or error}") from error
     if len(raw) > LARGEST:
         raise AskedError(f"{path}: larger than {LARGEST >> 20} MB, which no such file is")
-    return raw.decode("utf-8-sig", "replace")
+    return text_of(raw)
+
+
+def text_of(raw: bytes) -> str:
+    """The text of a file as an editor may have saved it: UTF-8 with or without a mark, UTF-16 with one; its lines end with a newline alone."""
+    return raw.decode("utf-16" if raw.startswith(WIDE) else "utf-8-sig", "replace").replace("\r\n", "\n")
 
 
 def _value(text: str) -> str:

@@ -33,21 +33,23 @@ def _replaced(text: str, variables: Mapping[str, str], depth: int) -> tuple[str,
     out: list[str] = []
     unknown: list[str] = []
     assumed: list[str] = []
-    at = 0
+    at, closing = 0, _closing(text)
     while (sign := text.find("$", at)) >= 0:
         out.append(text[at:sign])
-        at, made = _one(text, sign, variables, depth, unknown, assumed)
+        at, made = _one(text, sign, closing, variables, depth, unknown, assumed)
         out.append(made)
     return "".join([*out, text[at:]]), unknown, assumed
 
 
-def _one(text: str, sign: int, variables: Mapping[str, str], depth: int, unknown: list[str], assumed: list[str]) -> tuple[int, str]:
+def _one(
+    text: str, sign: int, closing: Mapping[int, int], variables: Mapping[str, str], depth: int, unknown: list[str], assumed: list[str]
+) -> tuple[int, str]:
     """What stands for the variable at a dollar sign, and where the text goes on."""
     if text.startswith("$$", sign):
         return sign + 2, "$"
     if found := _NAME.match(text, sign + 1):
         return found.end(), _plain(found[0], text[sign : found.end()], variables, unknown)
-    end = _closing(text, sign)
+    end = closing.get(sign + 1, -1)
     if end < 0 or not (found := _NAME.match(text, sign + 2)):
         return sign + 1, "$"
     name, rest = found[0], text[found.end() : end]
@@ -83,13 +85,13 @@ def _with_operator(
     return made
 
 
-def _closing(text: str, sign: int) -> int:
-    """The brace that closes the one after a dollar sign; -1 where none does."""
-    if not text.startswith("${", sign):
-        return -1
-    depth = 0
-    for at in range(sign + 1, len(text)):
-        depth += (text[at] == "{") - (text[at] == "}")
-        if not depth:
-            return at
-    return -1
+def _closing(text: str) -> dict[int, int]:
+    """For every opening brace the one that closes it, found in one pass: a file may be nothing but braces."""
+    found: dict[int, int] = {}
+    opened: list[int] = []
+    for brace in re.finditer(r"[{}]", text):
+        if brace[0] == "{":
+            opened.append(brace.start())
+        elif opened:
+            found[opened.pop()] = brace.start()
+    return found

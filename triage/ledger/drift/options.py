@@ -15,6 +15,9 @@ from triage.ledger.literal import value
 
 _LEVEL = re.compile(r"-O(?P<level>\d)")
 _NEGATIVE = re.compile(r"-\d+(?:\.\d+)?")
+_MODEL = re.compile(r"\$\{?\w*MODEL\w*\}?", re.IGNORECASE)
+LONGEST_GIVEN = 4000
+MOST_VALUES = 1000  # of one option
 SHELLS = ("sh", "bash", "dash", "ash", "zsh")
 
 
@@ -42,15 +45,25 @@ def inner_command(words: Sequence[Word]) -> Word | None:
 def options_of(words: Sequence[Word], known: EngineFlags) -> list[Setting]:
     """The options in the words after an engine's start, the last of each name, objects merged by their keys."""
     told: dict[str, Setting] = {}
-    for setting in _parsed(list(words), known):
+    for setting in (setting for setting in _parsed(list(words), known) if setting.name):
         before = told.get(setting.name)
         if before is not None and isinstance(before.value, dict) and isinstance(setting.value, dict):
             setting = Setting(
                 kind="option", name=setting.name, value=_merged(before.value, setting.value), place=setting.place,
-                given=f"{before.given} {setting.given}", why=before.why or setting.why,
+                given=f"{before.given} {setting.given}"[:LONGEST_GIVEN], why=before.why or setting.why,
             )  # fmt: skip
         told[setting.name] = setting
     return list(told.values())
+
+
+def unseen_in(words: Sequence[Word], known: EngineFlags) -> list[str]:
+    """The words after an engine's start that may stand for options which nobody can see from here: `$EXTRA_ARGS`, `"$@"`."""
+    return list(dict.fromkeys(setting.given for setting in _parsed(list(words), known) if not setting.name))
+
+
+def flag_named(spelling: str, known: EngineFlags) -> Flag:
+    """The flag of a spelling (`--tensor-parallel-size`), also of one that the rules do not know."""
+    return _flag(spelling, _spelled(known))[0]
 
 
 def flag_of(name: str, known: EngineFlags) -> Flag:
@@ -59,19 +72,26 @@ def flag_of(name: str, known: EngineFlags) -> Flag:
 
 
 def _parsed(words: list[Word], known: EngineFlags) -> Iterator[Setting]:
-    spelled = {spelling: flag for flag in known.flags for spelling in ("--" + flag.name.replace("_", "-"), *flag.also)}
+    spelled = _spelled(known)
     at, positional = 0, bool(known.positional)
+    named = any(_flag(word.text.partition("=")[0], spelled)[0].name == known.positional for word in words if word.text.startswith("-"))
     while at < len(words):
         word = words[at]
         at += 1
         if not word.text.startswith("-") or word.text in ("-", "--") or _NEGATIVE.fullmatch(word.text):
-            if positional and word.text not in ("-", "--"):
+            if word.why and (not positional or named or (word.several and not _MODEL.fullmatch(word.text))):
+                yield Setting(kind="option", name="", place=word.place, given=word.text, why=word.why)
+            elif positional and word.text not in ("-", "--"):
                 yield Setting(kind="option", name=known.positional, value=word.text, place=word.place, given=word.text, why=word.why)
                 positional = False
             continue
-        taken, setting = _option(word, words[at:], spelled)
+        taken, setting = _option(word, words[at : at + MOST_VALUES], spelled)
         at += taken
         yield setting
+
+
+def _spelled(known: EngineFlags) -> dict[str, Flag]:
+    return {spelling: flag for flag in known.flags for spelling in ("--" + flag.name.replace("_", "-"), *flag.also)}
 
 
 def _option(word: Word, rest: Sequence[Word], spelled: Mapping[str, Flag]) -> tuple[int, Setting]:

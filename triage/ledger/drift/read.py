@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -9,11 +10,14 @@ import msgspec
 
 from triage.knowledge.configuration import EngineFlags
 from triage.ledger.drift import captures, compose, kubernetes, shell, systemd
-from triage.ledger.drift.asked import Ask, AskedError, Setting
-from triage.ledger.drift.options import engine_start, inner_command, options_of
+from triage.ledger.drift.asked import Ask, AskedError, Setting, Word
+from triage.ledger.drift.env_file import WIDE, text_of
+from triage.ledger.drift.option_file import with_files
+from triage.ledger.drift.options import engine_start, inner_command, options_of, unseen_in
 from triage.ledger.drift.yaml_text import documents
 
 LARGEST = 4 << 20
+_BINARY = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\ufffd]")  # what no command line has: not even a coloured one
 Flags = Mapping[str, EngineFlags]
 
 
@@ -27,11 +31,15 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """One ask with its options, for one engine; `options` is None where no command of it could be read."""
+    """One ask with its options, for one engine; `options` is None where no command of it could be read.
+
+    `unseen`: what may hold more options, and cannot be seen from here.
+    """
 
     ask: Ask
     engine: str
     options: tuple[Setting, ...] | None
+    unseen: tuple[str, ...] = ()
     overrides: tuple[str, ...] = ()
 
 
@@ -44,17 +52,22 @@ def asked_of(source: Source, flags: Flags, service: str = "") -> Asked:
     every, overrides = _asks(source, flags)
     parts = [part for ask in every for part in _opened(ask, source.file, flags)]
     chosen = _chosen(parts, source.file, service, flags)
-    engine, options = _options(chosen, flags)
-    return Asked(ask=chosen, engine=engine, options=options, overrides=tuple(map(str, overrides)))
+    engine, words = _option_words(chosen, flags)
+    if words is None:
+        return Asked(ask=chosen, engine=engine, options=None, overrides=tuple(map(str, overrides)))
+    known = flags.get(engine) or EngineFlags(engine=engine)
+    options, unseen = with_files(options_of(words, known), known, source.file)
+    return Asked(
+        ask=chosen, engine=engine, options=tuple(options), unseen=(*unseen_in(words, known), *unseen), overrides=tuple(map(str, overrides))
+    )  # fmt: skip
 
 
 def _asks(source: Source, flags: Flags) -> tuple[list[Ask], Sequence[Path]]:
     """All asks of a source, and the files that were laid over it without being named."""
     content, file = source.content, source.file
-    if b"\0" in content:
+    if b"\0" in content and not content.startswith(WIDE):
         return [captures.of_process(content, file)], ()
-    text = content.decode("utf-8-sig", "replace")
-    path = Path(file)
+    path, text = Path(file), text_of(content)
     if text.lstrip().startswith(("[{", "[\n", "[ ")) or (text.lstrip().startswith("{") and '"Config"' in text):
         return captures.of_inspect(text.encode(), file), ()
     if systemd.looks_like(text):
@@ -107,6 +120,8 @@ def _chosen(asks: Sequence[Ask], file: str, service: str, flags: Flags) -> Ask:
         raise AskedError(f"{file}: several start an engine: {_names(starting)}; choose one with --service NAME")
     if len(asks) == 1 and (asks[0].variables or (asks[0].words and asks[0].image is not None)):
         return asks[0]
+    if any(_BINARY.search(word.text) for ask in asks for word in ask.words):
+        raise AskedError(f"{file}: is binary, and no copy of /proc/PID/environ or cmdline of an engine")
     raise AskedError(f"{file}: nothing in it starts an engine that is known ({', '.join(sorted(flags))}){_seen(asks)}")
 
 
@@ -127,14 +142,15 @@ def _engine(ask: Ask, flags: Flags) -> str:
     return next((name for name, known in flags.items() if any(part in image for part in known.images)), "")
 
 
-def _options(ask: Ask, flags: Flags) -> tuple[str, tuple[Setting, ...] | None]:
-    """The engine, and the options of its command; None where nothing of a command is there to be read."""
+def _option_words(ask: Ask, flags: Flags) -> tuple[str, Sequence[Word] | None]:
+    """The engine, and the words of its options; None where nothing of a command is there to be read."""
     start = engine_start(ask.words, flags)
     if start is not None:
-        return start[0], tuple(options_of(ask.words[start[1] :], flags[start[0]]))
+        return start[0], ask.words[start[1] :]
     engine = _engine(ask, flags)
-    words = list(ask.words)
-    first = next((at for at, word in enumerate(words) if word.text.startswith("-")), None)
-    if engine and first is not None:
-        return engine, tuple(options_of(words[first:], flags[engine]))
-    return engine, () if engine and not words and ask.image is not None else None
+    if not engine or not ask.words:
+        return engine, () if engine and ask.image is not None else None
+    first = next((at for at, word in enumerate(ask.words) if word.text.startswith("-")), None)
+    if first == 1 or (first is None and len(ask.words) == 1 and "/" in ask.words[0].text):
+        return engine, ask.words  # the image starts the engine itself: the model stands before the options
+    return engine, ask.words[first:] if first is not None else None

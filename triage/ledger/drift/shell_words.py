@@ -13,6 +13,8 @@ from triage.ledger.drift.asked import Word
 
 LONGEST = 1 << 20
 _VARIABLE = re.compile(r"\$(?:(?P<bare>[A-Za-z_]\w*)|\{(?P<name>[A-Za-z_]\w*)(?:(?P<op>:?[-=?+])(?P<rest>[^{}]*))?\})")
+_OTHER = re.compile(r"\$(?:[@*#?$!\d-]|\{[^{}]*\})")  # arguments, arrays, parts of a value: never known
+_MANY = ("$@", "$*", "[@]}", "[*]}")
 _SEPARATOR = re.compile(r"&&|\|\||[;&|()\n]")
 _REDIRECT = re.compile(r"\d*(?:>>?|<<?<?)&?\s*[^\s;&|]*")
 _SPECIAL = "$`"
@@ -44,6 +46,7 @@ class _Splitter:
         self.at = 0
         self.word: list[str] | None = None
         self.why = ""
+        self.several = False
         self.started = line
         self.done: list[list[Word]] = [[]]
 
@@ -113,7 +116,14 @@ class _Splitter:
     def _substitute(self, *, quoted: bool) -> None:
         found = _VARIABLE.match(self.text, self.at)
         if found:
-            self._add(self._value(found), quoted=quoted)
+            text = self._value(found)
+            self.several |= bool(self.why) and not quoted
+            self._add(text, quoted=quoted)
+            self.at = found.end()
+            return
+        if found := _OTHER.match(self.text, self.at):
+            self.several |= not quoted or found[0].endswith(_MANY)
+            self._add(self._unknown(f"it is that of {found[0]}", found[0]))
             self.at = found.end()
             return
         if self.text.startswith(("$(", "`"), self.at):
@@ -121,6 +131,7 @@ class _Splitter:
             end = self.text.find(closing, self.at + 2)
             end = len(self.text) - 1 if end < 0 else end
             self._unknown("it is what a command prints")
+            self.several |= not quoted
             self._add(self.text[self.at : end + 1])
             self.at = end + 1
             return
@@ -161,8 +172,8 @@ class _Splitter:
     def _end_word(self) -> None:
         if self.word is not None:
             place = f"{self.file}:{self.started}" if self.file else ""
-            self.done[-1].append(Word("".join(self.word), place, self.why))
-        self.word, self.why = None, ""
+            self.done[-1].append(Word("".join(self.word), place, self.why, self.several))
+        self.word, self.why, self.several = None, "", False
 
     def _end_command(self) -> None:
         self._learn(self.done[-1])

@@ -59,28 +59,32 @@ def ask(text: str, file: str, overrides: Iterable[Path] = ()) -> Ask:
 
 
 def _lines(text: str, file: str) -> Iterator[Line]:
-    section, held, began = "", "", 0
+    section, began = "", 0
+    parts: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
         plain = line.strip()
-        if not held and (not plain or plain[0] in "#;"):
+        if not parts and (not plain or plain[0] in "#;"):
             continue
-        held, began = (f"{held} {plain}", began) if held else (plain, number)
-        if held.endswith("\\"):
-            held = held[:-1]
+        began = began if parts else number
+        parts.append(plain.removesuffix("\\"))
+        if plain.endswith("\\"):
             continue
+        held = " ".join(parts)
+        parts = []
         if found := _SECTION.fullmatch(held):
             section = found["name"]
         elif section == "Service" and (found := _KEY.fullmatch(held)):
             yield Line(found["key"], found["value"], file, began)
-        held = ""
 
 
 def _last(lines: Iterable[Line], key: str) -> list[Line]:
     """The lines of a key since it was last set to nothing, which forgets those before."""
     kept: list[Line] = []
-    for line in lines:
-        if line.key == key:
-            kept = [*kept, line] if line.value.strip() else []
+    for line in (line for line in lines if line.key == key):
+        if line.value.strip():
+            kept.append(line)
+        else:
+            kept.clear()
     return kept
 
 

@@ -16,6 +16,7 @@ YES, NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 # As vLLM reads them: k is 1,000 and K is 1,024.
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 NAMES = {"half": "float16", "float": "float32", "fp8_e4m3": "fp8", "none": "none", "null": "none"}
+_GROUPED = re.compile(r"(?<=\d)_(?=\d)")  # 131_072, as int() reads it
 _SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>[kmgtKMGT]?)")
 
 
@@ -52,7 +53,7 @@ def _number(of: object, kind: str) -> float | None:
         return None
     if isinstance(of, int | float):
         return float(of) if abs(of) < 1e300 else None
-    text = str(of).strip()
+    text = _GROUPED.sub("", str(of).strip())
     if kind == "size" and (found := _SIZE.fullmatch(text)):
         return float(found["number"]) * UNITS[found["unit"]]
     try:

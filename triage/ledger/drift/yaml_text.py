@@ -82,6 +82,11 @@ def _loader(content: str) -> type[yaml.SafeLoader]:
     class Loader(yaml.SafeLoader):
         yaml_implicit_resolvers = resolvers
 
+        def flatten_mapping(self, node: yaml.MappingNode) -> None:
+            super().flatten_mapping(node)
+            if len(node.value) > MOST_NODES:  # keys that `<<` merges, and merges again
+                raise yaml.YAMLError(f"its merged keys are more than {MOST_NODES:,}")
+
     def scalar(_loader: yaml.SafeLoader, node: yaml.ScalarNode) -> Text:
         start, end = node.start_mark, node.end_mark
         block = node.style in ("|", ">")
