@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import CliRunner, Result
 
+from tests import planted
 from triage.cli.main import main
 
 ROOT = Path(__file__).parent.parent.parent
@@ -254,6 +255,25 @@ def test_a_recorded_secret_does_not_leave_either(form: str, tmp_path: Path) -> N
     told = run("report", "--store", store, "--format", form)
     assert "cublas-fault" in told.stdout
     assert not [secret for secret in SECRETS if secret in told.stdout]
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """The logs of a machine with a secret of each kind in every source, and the history of it."""
+    logs, store = planted.machine(tmp_path_factory.mktemp("machine") / "logs"), str(tmp_path_factory.mktemp("store") / "history.db")
+    assert run("classify", str(logs), "--record", "--store", store, "-q").exit_code == 0
+    files = ("--environ", str(planted.environment(logs.parent)), "--inspect", str(planted.inspected(logs.parent)))
+    assert run("boots", "capture", str(logs / "vllm.log"), *files, "--store", store).exit_code == 0
+    return str(logs), store
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_no_secret_of_any_source_leaves(form: str, machine: tuple[str, str]) -> None:
+    logs, store = machine
+    for where in ([logs], ["--store", store]):
+        told = run("report", *where, "--format", form)
+        assert "illegal-memory-access" in told.stdout
+        assert planted.leaked(told.stdout) == planted.leaked(told.stderr) == []
 
 
 def test_no_redact_leaves_them_and_says_so(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def report(paths: tuple[str, ...], form: str, output: str | None, only: tuple[st
     \b
     Exit codes: 0 ran, 2 nothing readable or wrong usage, 3 part of the input could not be read.
     """
-    from triage.report.postmortem.asked import left_out, of_classes
+    from triage.report.postmortem.asked import left_out, of_classes, of_part
     from triage.report.postmortem.say import Say
     from triage.report.redact import Redactor
 
@@ -65,7 +65,8 @@ def report(paths: tuple[str, ...], form: str, output: str | None, only: tuple[st
     say = Say(Redactor(known.redaction, on=not no_redact))
     measures = _mitigations(findings, journal, store, given)
     tried, lost = _trials(folders, known, given, output)
-    named |= {"title": title, "only": only, "limits": (*left_out(findings, only), *named.get("limits", ()))}
+    limits = (*left_out(findings, only), *of_part(bool(measures), given["since"], given["until"]), *named.get("limits", ()))
+    named |= {"title": title, "only": only, "limits": limits}
     emit(_rendered(of_classes(findings, only), known, say, form, named, measures, tried), output)
     finish(findings)
     if lost:
@@ -112,7 +113,7 @@ def _mitigations(findings: Findings, journal: str | None, store: str | None, giv
     path = journal_path(journal, store)
     if not path.exists() and journal is None:
         return ()
-    return mitigations(standings(all_of(path), evidence_of(findings, since=given["since"], until=given["until"])))
+    return mitigations(standings(all_of(path), evidence_of(findings, since=given["since"], until=given["until"])), asked=given["since"])
 
 
 def _trials(folders: tuple[str, ...], known: Knowledge, given: dict[str, Any], output: str | None) -> tuple[list[Trial] | None, bool]:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.report.postmortem.made import START, findings, verdict, weeks
 from triage.model import Coverage, Findings, Gap
-from triage.report.postmortem.asked import left_out, of_classes, of_history, of_time
+from triage.report.postmortem.asked import left_out, of_classes, of_history, of_part, of_time
 
 times = st.none() | st.floats(START - 2000, START + 2000)
 
@@ -36,6 +36,11 @@ def test_of_some_classes_their_outages_and_hints_stay() -> None:
     few = of_classes(weeks(), ("collective-hang",))
     assert [len(few.verdicts), len(few.outages), few.hints, few.probes] == [4, 4, (), 0]
     assert of_classes(weeks(), ("cublas-fault",)).hints == weeks().hints
+
+
+def test_mitigations_of_a_part_of_the_time_say_so() -> None:
+    assert list(of_part(True, None, None)) == list(of_part(False, START, None)) == []
+    assert "this time alone" in next(of_part(True, None, START))
 
 
 def test_what_is_left_out_is_counted() -> None:

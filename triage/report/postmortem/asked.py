@@ -50,6 +50,12 @@ def left_out(findings: Findings, classes: Sequence[str]) -> Iterator[str]:
         yield f"only {', '.join(classes)} was asked for: {rest}"
 
 
+def of_part(mitigated: bool, since: Seconds | None, until: Seconds | None) -> Iterator[str]:
+    """What mitigations owe their reader where evidence is of a part of the time."""
+    if mitigated and (since is not None or until is not None):
+        yield "mitigations are held against this time alone: `triage ledger` says where they stand by all of it"
+
+
 def of_history(dismissed: int, relabelled: int) -> Iterator[str]:
     """What is not known of incidents that come from the history, and what people said of them."""
     yield "from the history, which does not keep which clocks were assumed and which files could not be read when it was recorded"
