@@ -38,9 +38,16 @@ WORDS = {
     "private key": "MIIEplantedPrivateKeyBody",
     "dsn": "dsnplanted99",
     "environment": "envsecretplanted",
+    "header": "headerplanted77",
+    "typed": "typedplanted77",
+    "manifest": "manifestplanted77",
+    "array of ids": "60606, 70707, 80808",
+    "ids put out": "10101, 20202",
+    "schema": "blood pressure of the patient",
+    "picture": "rash-of-the-patient.png",
 }
-NAMES = {"host": HOST, "domain": DOMAIN, "address": ADDRESS, "user": USER, "mail": f"{USER}@bigcorp.example", "ipv6": "fd12:3456:789a::17",
-         "mac": "02:42:ac:11:00:1f"}  # fmt: skip
+NAMES = {"host": HOST, "plain host": "bertha", "public host": "gpu7.bigcorp.com", "domain": DOMAIN, "address": ADDRESS, "user": USER,
+         "mail": f"{USER}@bigcorp.example", "ipv6": "fd12:3456:789a::17", "mac": "02:42:ac:11:00:1f"}  # fmt: skip
 SECRETS = {**KEYS, **WORDS, **NAMES}
 
 
@@ -66,6 +73,11 @@ def said() -> list[str]:
         f"client {ADDRESS}:43210 closed; peer [{NAMES['ipv6']}]:29500 over {NAMES['mac']}",
         f"rank 3 on {HOST} lost {HOST}.{DOMAIN} <{ADDRESS}>",
         f"env: DEPLOY_TOKEN={WORDS['environment']} NCCL_DEBUG=INFO",
+        f"scope: [(b'accept', b'*/*'), (b'x-api-key', b'{WORDS['header']}')] of hostname={NAMES['plain host']}",
+        f"+ docker login -u svc -p {WORDS['typed']} {NAMES['public host']}:443",
+        f'container env: [{{"name": "WEIGHTS_TOKEN", "value": "{WORDS["manifest"]}"}}]',
+        f"SequenceData(prompt_token_ids=array('l', [{WORDS['array of ids']}])), CompletionOutput(index=0, token_ids=[{WORDS['ids put out']}])",
+        f"guided_json={{'title': '{WORDS['schema']}'}} image_url: https://photos.example/{WORDS['picture']}",
     ]
 
 

@@ -64,6 +64,36 @@ def test_the_same_evidence_gives_the_same_bytes_from_anywhere(made: Path, tmp_pa
     assert Path("again.tar.zst").read_bytes() == made.read_bytes()
 
 
+@pytest.mark.parametrize(("folder", "named"), [("logs", "."), ("", "."), ("", "./logs"), ("", "logs"), ("", "{}"), ("logs", "../logs")])
+def test_however_the_folder_was_named(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str, named: str) -> None:
+    shutil.copytree(WEEKS, tmp_path / "copied")
+    monkeypatch.chdir(tmp_path / "copied" / folder)
+    assert run("bundle", HANG, named.format(tmp_path / "copied"), "-o", tmp_path / "again.tar.zst").exit_code == 0
+    again, first = read_bundle(str(tmp_path / "again.tar.zst")), read_bundle(str(made))
+    assert {name for name, content in again.items() if content != first.get(name)} == set()
+    assert again.keys() == first.keys()
+
+
+def test_the_order_in_which_incidents_are_named_does_not_matter(tmp_path: Path) -> None:
+    store, one, two = tmp_path / "h.db", tmp_path / "1.tar.zst", tmp_path / "2.tar.zst"
+    assert run("classify", WEEKS, "--record", "--store", store, "-q").exit_code == 0
+    ids = ("1480434e", "d64dd364", "343a30e8")
+    for out, named in ((one, ids), (two, ids[::-1])):
+        assert run("bundle", *named, "--store", store, "-o", out).exit_code == 0
+    assert one.read_bytes() == two.read_bytes()
+    assert "It came 4 times in what was read, from 2026-11-15 16:30 to 11-27" in read_bundle(str(one))["issue.md"].decode()
+
+
+def test_a_bundle_may_come_through_a_pipe(made: Path, tmp_path: Path) -> None:
+    def piped(*args: str) -> Result:
+        return CliRunner().invoke(main, ["bundle", *args], input=made.read_bytes(), catch_exceptions=False)
+
+    assert piped("verify", "-").stdout.startswith("-: as it was packed")
+    assert piped("open", "-").exit_code == 2
+    assert piped("open", "-", "-C", str(tmp_path / "o")).exit_code == 0
+    assert (tmp_path / "o" / "manifest.json").exists()
+
+
 def test_triage_reads_the_dumps_of_an_opened_bundle(made: Path, tmp_path: Path) -> None:
     assert run("bundle", "open", made, "-C", tmp_path / "o").exit_code == 0
     result = run("dump", tmp_path / "o" / "incidents" / HANG / "dump", "--format", "json")

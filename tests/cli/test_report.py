@@ -7,6 +7,7 @@ import os
 import pickle
 import pty
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import CliRunner, Result
 
+from tests import planted
 from triage.cli.main import main
 
 ROOT = Path(__file__).parent.parent.parent
@@ -54,6 +56,60 @@ def test_from_the_history_it_tells_the_same_incidents(store: str) -> None:
 def test_the_store_may_be_named_in_the_environment(store: str) -> None:
     assert "17 incidents" in run("report", "--format", "markdown", TRIAGE_STORE=store).stdout
     assert "1 incident: 1 device-assert" in run("report", str(CRASH), "--format", "markdown", TRIAGE_STORE=store).stdout
+
+
+def test_of_a_part_of_the_time_it_tells_that_time_only(store: str) -> None:
+    """Four incidents of four days are not four of seventeen days, whether they come from logs or from the history."""
+    asked = ("--since", "2026-11-20", "--until", "2026-11-24", "--format", "markdown")
+    for where in ([str(ROOT / "fixtures" / "outage-weeks")], ["--store", store]):
+        told = run("report", *where, *asked).stdout
+        assert "**4 incidents" in told
+        assert "2026-11-20 00:00 to 11-24 00:00 UTC" in told
+        assert "| 4.0 d |" in told
+        assert "2026-11-12" not in told
+        assert "of 8,156" not in told
+        hours = re.search(r"faults in (\d+) engine-hours", told)
+        assert hours and 90 < int(hours[1]) <= 96
+
+
+def test_a_report_of_one_class_says_so_and_claims_nothing_of_others() -> None:
+    where = (str(ROOT / "fixtures" / "outage-weeks"), "--class", "triton-fault")
+    told = run("report", *where, "--format", "markdown").stdout
+    assert "UTC, only triton-fault" in told
+    assert "only triton-fault was asked for: 13 incidents of other classes are not in here" in told
+    assert "4 outages (4 refused first)" in told
+    assert "cublas" not in told
+    assert "unclassified" not in told
+    for command in ("report", "classify"):
+        (suite,) = ElementTree.fromstring(run(command, *where, "--format", "junit").stdout)
+        assert [case.get("name") for case in suite.iter("testcase")] == ["all input could be read", "no triton-fault"]
+
+
+def test_none_of_a_class_is_not_said_to_be_no_fault() -> None:
+    told = run("report", str(CRASH), "--class", "host-oom", "--format", "markdown").stdout
+    assert "**No host-oom was found.**" in told
+    assert "1 incident of other classes is not in here" in told
+
+
+def test_the_history_says_what_it_does_not_keep_and_what_people_said(store: str, tmp_path: Path) -> None:
+    mine = str(tmp_path / "mine.db")
+    shutil.copy(store, mine)
+    assert run("history", "dismiss", "8c31e602", "--reason", "load test", "--store", mine).exit_code == 0
+    assert run("history", "relabel", "ea6c1a8e", "triton-fault", "--reason", "seen", "--store", mine).exit_code == 0
+    told = run("report", "--store", mine, "--format", "markdown").stdout
+    assert "does not keep which clocks were assumed" in told
+    assert "1 incident that people dismissed is not counted" in told
+    assert "1 incident has the class that people gave" in told
+    assert "Nothing that was read limits this report" not in told
+    (suite,) = ElementTree.fromstring(run("report", "--store", mine, "--format", "junit").stdout)
+    assert suite.get("skipped") == str(len(list(suite.iter("skipped")))) == "1"
+
+
+def test_a_file_with_nothing_in_it_is_no_proof_of_health(tmp_path: Path) -> None:
+    (tmp_path / "vllm.log").touch()
+    told = run("report", str(tmp_path / "vllm.log"), "--format", "markdown").stdout
+    assert "nothing that was read tells a time" in told
+    assert "Nothing that was read limits this report" not in told
 
 
 def test_only_a_class() -> None:
@@ -199,6 +255,25 @@ def test_a_recorded_secret_does_not_leave_either(form: str, tmp_path: Path) -> N
     told = run("report", "--store", store, "--format", form)
     assert "cublas-fault" in told.stdout
     assert not [secret for secret in SECRETS if secret in told.stdout]
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """The logs of a machine with a secret of each kind in every source, and the history of it."""
+    logs, store = planted.machine(tmp_path_factory.mktemp("machine") / "logs"), str(tmp_path_factory.mktemp("store") / "history.db")
+    assert run("classify", str(logs), "--record", "--store", store, "-q").exit_code == 0
+    files = ("--environ", str(planted.environment(logs.parent)), "--inspect", str(planted.inspected(logs.parent)))
+    assert run("boots", "capture", str(logs / "vllm.log"), *files, "--store", store).exit_code == 0
+    return str(logs), store
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_no_secret_of_any_source_leaves(form: str, machine: tuple[str, str]) -> None:
+    logs, store = machine
+    for where in ([logs], ["--store", store]):
+        told = run("report", *where, "--format", form)
+        assert "illegal-memory-access" in told.stdout
+        assert planted.leaked(told.stdout) == planted.leaked(told.stderr) == []
 
 
 def test_no_redact_leaves_them_and_says_so(tmp_path: Path) -> None:

@@ -123,11 +123,14 @@ def open_(file: str, directory: str | None) -> None:
     from triage.report.bundle.manifest import flaws
     from triage.report.bundle.opening import write_folder
     from triage.report.words import clean, number
+    from triage.sources.paths import STDIN
 
     files, manifest = _read(file)
     if wrong := flaws(files, manifest):
         click.echo(f"triage: {clean(file)}: {clean(wrong[0])}: nothing was written (`triage bundle verify` has all)", err=True)
         raise SystemExit(PARTLY_READ)
+    if file == STDIN and not directory:
+        raise click.UsageError("say with -C DIR where what comes from stdin goes")
     name = Path(file).name
     folder = Path(directory) if directory else Path(name.removesuffix(SUFFIX) if name.endswith(SUFFIX) else f"{name}.opened")
     try:

@@ -71,7 +71,7 @@ def classify(paths: tuple[str, ...], form: str, output: str | None, by: str | No
 
     def rendered(findings: Any) -> str:
         refuse_input(output, (file for source in findings.sources for file in source.files))
-        return _for_ci(findings, form, known) if form in FOR_CI else _rendered(findings, form, by or "", known if explain else None)
+        return _for_ci(findings, form, known, only) if form in FOR_CI else _rendered(findings, form, by or "", known if explain else None)
 
     def show(findings: Any) -> None:
         findings = _only(hear(findings), only)
@@ -193,13 +193,13 @@ def _rendered(findings: Any, form: str, by: str, explained: Knowledge | None) ->
     return text if explained is None else text + _explanations(findings, explained)
 
 
-def _for_ci(findings: Any, form: str, known: Knowledge) -> str:
+def _for_ci(findings: Any, form: str, known: Knowledge, only: Sequence[str]) -> str:
     """What goes to a CI system leaves the machine: it is redacted. `triage report` can leave that out."""
     from triage import __version__
     from triage.report import ci
     from triage.report.numbers import numbered
 
-    return ci.written(numbered(findings), form, known, version=__version__)
+    return ci.written(numbered(findings), form, known, version=__version__, only=only)
 
 
 def _explanations(findings: Any, known: Knowledge) -> str:

@@ -50,6 +50,7 @@ def report(paths: tuple[str, ...], form: str, output: str | None, only: tuple[st
     \b
     Exit codes: 0 ran, 2 nothing readable or wrong usage, 3 part of the input could not be read.
     """
+    from triage.report.postmortem.asked import left_out, of_classes, of_part
     from triage.report.postmortem.say import Say
     from triage.report.redact import Redactor
 
@@ -60,11 +61,13 @@ def report(paths: tuple[str, ...], form: str, output: str | None, only: tuple[st
     known = knowledge(given["rules"])
     check_names(only, known.classes, "--class")
     refuse_input(output, paths)
-    findings, heading = _from_logs(paths, known, given) if paths else _from_history(store, given)
+    findings, named = _from_logs(paths, known, given) if paths else _from_history(store, given)
     say = Say(Redactor(known.redaction, on=not no_redact))
     measures = _mitigations(findings, journal, store, given)
     tried, lost = _trials(folders, known, given, output)
-    emit(_rendered(_only(findings, only), known, say, form, (title, heading), measures, tried), output)
+    limits = (*left_out(findings, only), *of_part(bool(measures), given["since"], given["until"]), *named.get("limits", ()))
+    named |= {"title": title, "only": only, "limits": limits}
+    emit(_rendered(of_classes(findings, only), known, say, form, named, measures, tried), output)
     finish(findings)
     if lost:
         raise SystemExit(PARTLY_READ)
@@ -75,25 +78,30 @@ def _from_environment(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.ENVIRONMENT
 
 
-def _from_logs(paths: tuple[str, ...], known: Knowledge, given: dict[str, Any]) -> tuple[Findings, str]:
+def _from_logs(paths: tuple[str, ...], known: Knowledge, given: dict[str, Any]) -> tuple[Findings, dict[str, Any]]:
     from triage.report.numbers import numbered
+    from triage.report.postmortem.asked import of_time
 
-    return numbered(read(paths, known=known, **given)), ""
+    return of_time(numbered(read(paths, known=known, **given)), given["since"], given["until"]), {}
 
 
-def _from_history(store: str | None, given: dict[str, Any]) -> tuple[Findings, str]:
+def _from_history(store: str | None, given: dict[str, Any]) -> tuple[Findings, dict[str, Any]]:
     from triage.history import query
     from triage.report.history import findings_of, heading
+    from triage.report.postmortem.asked import of_history
 
     with opened(store) as kept:
+        every = query.entries(kept.db, since=given["since"], until=given["until"], dismissed=True)
+        counted = [entry for entry in every if not entry.dismissed]
         found = findings_of(
-            query.entries(kept.db, since=given["since"], until=given["until"]),
+            counted,
             boots=tuple(query.boots(kept.db, since=given["since"], until=given["until"])),
             outages=tuple(query.outages(kept.db, since=given["since"], until=given["until"])),
             sources=tuple(query.sources(kept.db)),
             coverage=query.covered(kept.db, since=given["since"], until=given["until"]),
         )
-    return found, heading(found)
+    relabelled = sum(entry.judged != entry.fault_class for entry in counted)
+    return found, {"heading": heading(found), "limits": tuple(of_history(len(every) - len(counted), relabelled))}
 
 
 def _mitigations(findings: Findings, journal: str | None, store: str | None, given: dict[str, Any]) -> tuple[Mitigation, ...]:
@@ -105,7 +113,7 @@ def _mitigations(findings: Findings, journal: str | None, store: str | None, giv
     path = journal_path(journal, store)
     if not path.exists() and journal is None:
         return ()
-    return mitigations(standings(all_of(path), evidence_of(findings, since=given["since"], until=given["until"])))
+    return mitigations(standings(all_of(path), evidence_of(findings, since=given["since"], until=given["until"])), asked=given["since"])
 
 
 def _trials(folders: tuple[str, ...], known: Knowledge, given: dict[str, Any], output: str | None) -> tuple[list[Trial] | None, bool]:
@@ -122,31 +130,23 @@ def _trials(folders: tuple[str, ...], known: Knowledge, given: dict[str, Any], o
     return [one for name, trial in found for one in records(trial, name)], lost
 
 
-def _only(findings: Findings, classes: tuple[str, ...]) -> Findings:
-    import msgspec
-
-    if not classes:
-        return findings
-    return msgspec.structs.replace(findings, verdicts=tuple(v for v in findings.verdicts if v.fault_class in classes))
-
-
-def _rendered(findings: Findings, known: Knowledge, say: Say, form: str, named: tuple[str, str], measures: Sequence[Mitigation],
+def _rendered(findings: Findings, known: Knowledge, say: Say, form: str, named: dict[str, Any], measures: Sequence[Mitigation],
               tried: Sequence[Trial] | None) -> str:  # fmt: skip
     from triage import __version__
 
     if form in ("sarif", "junit"):
         from triage.report import ci
 
-        return ci.written(findings, form, known, say, version=__version__)
+        return ci.written(findings, form, known, say, version=__version__, only=named["only"], unread_known="heading" not in named)
     return _postmortem(findings, known, say, form, named, measures, tried)
 
 
-def _postmortem(findings: Findings, known: Knowledge, say: Say, form: str, named: tuple[str, str], measures: Sequence[Mitigation],
+def _postmortem(findings: Findings, known: Knowledge, say: Say, form: str, named: dict[str, Any], measures: Sequence[Mitigation],
                 tried: Sequence[Trial] | None) -> str:  # fmt: skip
     from triage import __version__
     from triage.report.postmortem.gather import gather
 
-    parts = gather(findings, known, say, title=named[0], heading=named[1], mitigations=measures, trials=tried)
+    parts = gather(findings, known, say, mitigations=measures, trials=tried, **named)
     if form == "markdown":
         from triage.report.postmortem.markdown import as_markdown
 

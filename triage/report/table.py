@@ -78,7 +78,9 @@ def seen_words(row: Row) -> str:
         return "-"
     if row.count == 1:
         return words.short(row.first_seen)
-    return f"{words.day(row.first_seen)} .. {words.day(row.last_seen)}"
+    first, last = words.day(row.first_seen), words.day(row.last_seen)
+    begun, ended = words.year(row.first_seen), words.year(row.last_seen or row.first_seen)
+    return f"{first} .. {last}" if begun == ended else f"{begun}-{first} .. {ended}-{last}"
 
 
 def notes(findings: Findings, more: str) -> Iterable[str]:

@@ -36,6 +36,10 @@ def day(instant: Instant | None) -> str:
     return datetime.fromtimestamp(instant.earliest, UTC).strftime("%m-%d") if instant else "-"
 
 
+def year(instant: Instant) -> str:
+    return datetime.fromtimestamp(instant.earliest, UTC).strftime("%Y")
+
+
 def full(instant: Instant | None) -> str:
     """An instant as people need it in an explanation: the second, and how wide it is when it is not sharp."""
     if instant is None:

@@ -36,7 +36,7 @@ def test_all_that_an_issue_needs_stands_under_its_heading(weeks: Findings) -> No
     text = drafted(weeks, "cublas-fault")
     assert [line.removeprefix("## ") for line in text.splitlines() if line.startswith("## ")] == HEADINGS
     assert text.startswith("# vLLM 0.27.0: RuntimeError: CUDA error: CUBLAS_STATUS_INTERNAL_ERROR when calling cublasGemmEx")
-    assert "It came 9 times in what was read, between 2026-11-12 13:30 to 11-25" in text
+    assert "It came 9 times in what was read, from 2026-11-12 13:30 to 11-25" in text
     assert "- step: a prefill step of 4,096 tokens" in text and "- torch: `2.11.0+cu130`" in text
     assert "VLLM_MULTI_STREAM_GEMM_TOKEN_THRESHOLD=1024" in text
     assert "97 s, median of 9; 61 to 131 s" in text
@@ -88,3 +88,18 @@ def test_a_log_cannot_leave_its_block_or_mention_anybody(tmp_path: Path) -> None
 def test_the_draft_does_not_say_where_the_logs_lay(weeks: Findings) -> None:
     assert str(FIXTURES) not in drafted(weeks)
     assert "vllm.log.9.gz:916: " in drafted(weeks)
+
+
+def test_the_draft_of_one_incident_says_how_often_its_class_came(weeks: Findings) -> None:
+    tell = Teller(Redactor(KNOWN.redaction), weeks)
+    of = [v for v in weeks.verdicts if v.fault_class == "triton-fault"]
+    one, two = (drafts(chosen, KNOWN, tell, {}, weeks.verdicts) for chosen in (of[1:2], of[1:3]))
+    assert "It came 4 times in what was read, from 2026-11-15 16:30 to 11-27 08:30 UTC. What follows is of the one at 2026-11-17 22:00:21" in one
+    assert "What follows is of the first of 2 of them, at 2026-11-17 22:00:21 UTC." in two
+
+
+def test_no_address_stands_in_a_title(tmp_path: Path) -> None:
+    text = "RuntimeError: CUDA error: CUBLAS_STATUS_INTERNAL_ERROR see https://evil.example/x and www.evil.example"
+    found = triage.classify(log(tmp_path, Life(2).serves().raises(3, text).dies()))
+    title = drafts(found.verdicts, KNOWN, Teller(Redactor(on=False), found), {}).splitlines()[0]
+    assert "evil.example" in title and "://" not in title and "www." not in title

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from tests.report.postmortem.made import START, findings, known, many, say, verdict, weeks
+from tests.report.postmortem.made import DAY, START, findings, known, many, say, verdict, weeks
 from triage.model import Coverage, Findings, Gap, Problem
 from triage.report.postmortem.gather import gather
 from triage.report.postmortem.given import Mitigation
@@ -95,3 +95,9 @@ def test_hosts_have_one_pseudonym_each_and_what_was_taken_out_is_counted() -> No
     of = parts(findings(verdict(1, host="gpu-a", text="gpu-a died"), verdict(2, host="gpu-b", text="gpu-b and gpu-a died")))
     assert [c.evidence[0].text for c in of.cards] == ["HOST1 died", "HOST2 and HOST1 died"]
     assert int(dict(of.redacted)["host"]) >= 3
+
+
+def test_a_class_that_was_seen_in_two_years_is_seen_with_the_years() -> None:
+    found = findings(verdict(1), verdict(2, at=100 * DAY), coverage=Coverage(start=START - DAY, end=START + 101 * DAY))
+    lane = gather(found, known(), say(), now=START).lanes[0]
+    assert lane.seen == "2026-11-12 .. 2027-02-20"

@@ -14,7 +14,7 @@ from triage.model import Findings
 from triage.report.postmortem.axis import count_ticks, length_ticks, log_share, share, time_ticks
 from triage.report.postmortem.deaths import deaths, groups
 from triage.report.postmortem.gather import gather
-from triage.report.postmortem.given import Rung, Trial
+from triage.report.postmortem.given import Mitigation, Rung, Trial
 from triage.report.postmortem.growth import growth
 from triage.report.postmortem.hours import hours
 from triage.report.postmortem.ladder import ladder
@@ -124,3 +124,10 @@ def test_a_ladder_that_fails_with_more_left_than_it_passes_with_says_so() -> Non
     plot = ladder(Trial(name="t", rungs=rungs), 1, say())
     assert plot is not None
     assert "the margin alone does not decide" in plot.says
+
+
+def test_a_step_outside_of_the_time_is_not_drawn_at_its_edge() -> None:
+    of = parts(findings(verdict(1)))
+    measure = Mitigation(name="m", fault_class="cublas-fault", status="refuted", claimed=of.start - 60, since=of.start + 60, until=of.end + 60)
+    drawn = raster(of, (measure,), say()).svg
+    assert [name for name in ("claimed", "in-effect", "ended") if f'"step {name}"' in drawn] == ["in-effect"]

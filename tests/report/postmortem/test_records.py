@@ -31,6 +31,11 @@ def test_one_that_no_boot_carries_has_no_time_in_effect() -> None:
     assert (shown.since, shown.refuted, shown.refuted_by) == (None, None, "")
 
 
+def test_what_was_in_effect_when_the_evidence_begins_was_so_since_nobody_knows_when() -> None:
+    assert [m.since for m in mitigations([standing()], asked=START + 600)] == [None]
+    assert [m.since for m in mitigations([standing()], asked=START + 599)] == [START + 600]
+
+
 def test_a_ladder_tells_runs_that_lived_and_runs_that_did_not() -> None:
     rungs = [Record(build="0.31", setting="gpu_memory_utilization", value=0.94, margin=174.0, survived=3, ran=3),
              Record(build="0.31", setting="gpu_memory_utilization", value=0.95, margin=-48.0, survived=1, ran=5)]  # fmt: skip

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import io
 import re
+import sys
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
+
+from triage.sources.paths import STDIN
 
 LEVEL = 19
 BLOCK = 512
@@ -46,8 +50,8 @@ def packed(files: Mapping[str, bytes]) -> bytes:
 
 
 def read_bundle(path: str) -> dict[str, bytes]:
-    """The files of a bundle by name. Raises BundleError where it is none or is damaged, OSError where it cannot be read."""
-    with open(path, "rb") as file:
+    """The files of a bundle by name; `-` is stdin. Raises BundleError where it is none or is damaged, OSError where it cannot be read."""
+    with nullcontext(sys.stdin.buffer) if path == STDIN else open(path, "rb") as file:
         data = file.read(LARGEST_PACKED + 1)
     if len(data) > LARGEST_PACKED:
         raise BundleError(f"larger than {LARGEST_PACKED >> 20} MiB: no bundle is")

@@ -66,6 +66,7 @@ def contents(
     is shown only as far as the lines that are cited still stand in their places.
     """
     notes: list[str] = []
+    chosen = sorted(chosen, key=_in_time)
     shown = _excerpts(chosen, fresh)
     tell = Teller(redactor, findings)
     redactor.meet(line.text for parts in shown.values() for part in parts.values() for line in part.lines)
@@ -75,7 +76,7 @@ def contents(
         made = {**_of_incident(verdict, findings, tell), **_of_excerpts(shown[verdict.incident.id], verdict, tell, notes)}
         made |= {**_of_boot(verdict, settings, tell), **ranks.rewritten(verdict, tell, notes, rank_from)}
         files |= {f"incidents/{verdict.incident.id}/{name}": content for name, content in made.items()}
-    files["issue.md"] = drafts(chosen, knowledge, tell, settings).encode()
+    files["issue.md"] = drafts(chosen, knowledge, tell, settings, findings.verdicts).encode()
     redaction = REDACTED if redactor.on else UNREDACTED
     told = words.number(len(chosen), "incident")
     files["README.txt"] = README.format(incidents=told, version=version, rules=findings.rules or "?", redaction=redaction).encode()
@@ -84,6 +85,12 @@ def contents(
         incidents=tuple(_listed(verdict) for verdict in chosen), notes=tuple(dict.fromkeys(notes)),
     )  # fmt: skip
     return with_manifest(files, manifest), manifest
+
+
+def _in_time(verdict: Verdict) -> tuple[float, str]:
+    """By time, so that a bundle does not depend on the order in which incidents were named."""
+    at = verdict.incident.onset or verdict.incident.dead
+    return (at.earliest if at else float("inf"), verdict.incident.id)
 
 
 def _listed(verdict: Verdict) -> dict[str, Any]:

@@ -23,6 +23,7 @@ ENGINES = {"vllm": "vLLM", "sglang": "SGLang", "trtllm": "TensorRT-LLM"}
 VERSIONS = ("torch", "nccl_version", "driver_version", "cuda", "python", "flashinfer", "triton", "sgl_kernel")
 # What the boot lines say of one process, or all at once: boot.json has it in full.
 _LEFT_OUT = frozenset({"config", "rank", "dp_rank", "pp_rank", "tp_rank", "group", "pid", "version", "host", "port", *VERSIONS})
+_LINK = re.compile(r"://|\bwww\.", re.IGNORECASE)
 _PLAIN = re.compile(r"[^\w .,:;()/=+'-]+")
 _NAMED_CLASS = re.compile(r"`([a-z]+(?:-[a-z]+)+)`")
 
@@ -36,20 +37,31 @@ BLANKS = """## How to reproduce
 """
 
 
-def drafts(verdicts: Sequence[Verdict], knowledge: Knowledge, tell: Teller, settings: Mapping[str, Mapping[str, str]]) -> str:
-    """One draft for each class among the incidents, in Markdown. `settings` has the configuration of each boot by its id, redacted."""
+def drafts(
+    verdicts: Sequence[Verdict],
+    knowledge: Knowledge,
+    tell: Teller,
+    settings: Mapping[str, Mapping[str, str]],
+    every: Sequence[Verdict] = (),
+) -> str:
+    """One draft for each class among the incidents, in Markdown. `settings` has the configuration of each boot by its id, redacted.
+
+    `every` are all incidents that were read: of them it is told how often the class came.
+    """
     by_class: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
         by_class.setdefault(verdict.fault_class, []).append(verdict)
-    return "\n---\n\n".join("".join(f"{line}\n" for line in _lines(same, knowledge, tell, settings)) for same in by_class.values())
+    return "\n---\n\n".join("".join(f"{line}\n" for line in _lines(same, knowledge, tell, settings, every or verdicts)) for same in by_class.values())
 
 
-def _lines(same: Sequence[Verdict], knowledge: Knowledge, tell: Teller, settings: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+def _lines(
+    same: Sequence[Verdict], knowledge: Knowledge, tell: Teller, settings: Mapping[str, Mapping[str, str]], every: Sequence[Verdict]
+) -> Iterator[str]:
     first = same[0]
     boot = first.incident.boot
     config = settings.get(boot.id, {}) if boot else {}
     yield from (f"# {title(first, knowledge, tell)}", "")
-    yield from _what(same, knowledge, tell)
+    yield from _what(same, knowledge, tell, every)
     yield from _versions(same, config)
     yield from _configuration(config)
     yield from _time_to_death(same)
@@ -62,7 +74,7 @@ def title(verdict: Verdict, knowledge: Knowledge, tell: Teller) -> str:
     """Engine and version, then the error as the engine puts it, or the class where nothing says why; plain letters only."""
     known = knowledge.classes.get(verdict.fault_class)
     said = _message(tell.text(verdict.root.text)) if verdict.root else known.title if known else "died, and nothing says why"
-    text = " ".join(_PLAIN.sub(" ", f"{_engine(verdict)}: {said}").split())
+    text = " ".join(_LINK.sub(" ", _PLAIN.sub(" ", f"{_engine(verdict)}: {said}")).split())
     return text if len(text) <= LONGEST_TITLE else text[:LONGEST_TITLE].rpartition(" ")[0] + " ..."
 
 
@@ -77,7 +89,7 @@ def _message(text: str) -> str:
     return re.sub(r"^(?:\([^)]{1,80}\) )?(?:\[?[EWIF]?(?:[A-Z]{4,8} )?\d[\d:. T-]{4,30}\S{0,20}\s)?(?:\S{0,60}\.(?:py|cpp|cc|cu):\d+\]\s)?", "", text)
 
 
-def _what(same: Sequence[Verdict], knowledge: Knowledge, tell: Teller) -> Iterator[str]:
+def _what(same: Sequence[Verdict], knowledge: Knowledge, tell: Teller, every: Sequence[Verdict]) -> Iterator[str]:
     first, known = same[0], knowledge.classes.get(same[0].fault_class)
     yield from ("## What happened", "")
     if known:
@@ -85,17 +97,22 @@ def _what(same: Sequence[Verdict], knowledge: Knowledge, tell: Teller) -> Iterat
     else:
         yield "The engine died or stopped answering, and nothing that was read says why."
     yield ""
-    yield f"It came {_how_often(same)}."
+    yield f"It came {_how_often(same, [v for v in every if v.fault_class == first.fault_class])}."
     yield from (f"- {line}" for line in _where(first, tell))
     yield ""
 
 
-def _how_often(same: Sequence[Verdict]) -> str:
-    seen = [at for v in same if (at := v.incident.onset or v.incident.dead)]
-    if len(same) == 1:
-        return "once in what was read" + (f", at {words.full(seen[0]).partition(',')[0]}" if seen else "")
-    between = f", between {words.minutes(seen[0].earliest, seen[-1].earliest)} UTC" if len(seen) > 1 else ""
-    return f"{len(same)} times in what was read{between}. What follows is of the first"
+def _how_often(same: Sequence[Verdict], came: Sequence[Verdict]) -> str:
+    """How often the class came in all that was read, and which of them the draft is of."""
+    seen = [began for v in came if (began := v.incident.onset or v.incident.dead)]
+    first = same[0].incident.onset or same[0].incident.dead
+    at = f"at {words.full(first).partition(',')[0]}" if first else "without a date"
+    if len(came) == 1:
+        return f"once in what was read, {at}"
+    times = sorted(instant.earliest for instant in seen)
+    between = f", from {words.minutes(times[0], times[-1])} UTC" if len(times) > 1 else ""
+    which = "the first" if len(same) == len(came) else f"the one {at}" if len(same) == 1 else f"the first of {len(same)} of them, {at}"
+    return f"{len(came)} times in what was read{between}. What follows is of {which}"
 
 
 def _where(verdict: Verdict, tell: Teller) -> Iterator[str]:

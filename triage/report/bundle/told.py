@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,7 +25,7 @@ class Teller:
         return self.redactor.text(text)
 
     def path(self, text: str) -> str:
-        return self.redactor.text(text.replace(self._above, "") if self._above else text)
+        return self.redactor.text(self._above.sub("", text) if self._above else text)
 
     def document(self, value: Any, key: str = "") -> Any:
         """A JSON value of triage/1, redacted."""
@@ -37,8 +38,8 @@ class Teller:
         return self.redactor.host(value) if key == "host" else self.path(value) if key in _OF_PATHS else self.text(value)
 
 
-def _above(findings: Findings) -> str:
-    """The folder that all logs and dumps lie below, with a slash at its end; nothing where there is none."""
+def _above(findings: Findings) -> re.Pattern[str] | None:
+    """What finds the folder that all logs and dumps lie below, however it was given: whole, from here, or by its last name as sources have it."""
     folders = [os.path.dirname(file) for source in findings.sources for file in source.files if file != STDIN]
     folders += [os.path.dirname(file) for verdict in findings.verdicts for file in _cited_files(verdict) if file != STDIN]
     folders += [os.path.dirname(dump.directory) for verdict in findings.verdicts if (dump := verdict.incident.dump)]
@@ -46,7 +47,11 @@ def _above(findings: Findings) -> str:
         common = os.path.commonpath(folders) if folders else ""
     except ValueError:  # some are given from here and some from the root
         common = ""
-    return f"{common}/" if common.strip("/") else ""
+    forms = [re.escape(form) for form in (common, os.path.basename(common)) if form.strip("/")]
+    here = r"\./" if any(folder.startswith("./") or folder == "." for folder in folders) else ""
+    if not forms:
+        return re.compile(rf"(?<![\w./-]){here}") if here else None
+    return re.compile(rf"(?<![\w./-])(?:{here})?(?:{'|'.join(forms)})/")
 
 
 def _cited_files(verdict: Verdict) -> Iterator[str]:

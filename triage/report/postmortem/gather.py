@@ -33,28 +33,31 @@ def gather(
     trials: Sequence[Trial] | None = None,
     title: str = "",
     heading: str = "",
+    only: Sequence[str] = (),
+    limits: Sequence[str] = (),
     now: Seconds | None = None,
 ) -> Postmortem:
     """The postmortem of findings. `heading` stands in place of what was read; `now` is when it is made, in seconds since the epoch.
 
+    `only` are the classes that findings were narrowed to, `limits` what else cannot be said of them.
     `mitigations` and `trials` are None where nobody looked for any: then nothing is said of them.
     """
     say.meet(findings)
     start, end = _window(findings)
-    counted = rows(findings)
+    counted = [row for row in rows(findings) if row.count or not only]
     lane_of = {(row.fault_class, row.family): number for number, row in enumerate(counted)}
     full = len(findings.verdicts) <= IN_FULL
     cards = [card(v, lane_of[v.fault_class, v.family], say, hints=findings.hints, full=full) for v in _in_order(findings)]
     found_epochs = epochs(findings.boots, findings.verdicts, end, say)
     up = exposure.lives(findings, start, end)
     return Postmortem(
-        title=say(title, 120), sentence=_sentence(counted), window=f"{words.minutes(start, end)} UTC" if end > start else "no dates",
+        title=say(title, 120), sentence=_sentence(counted, only), window=_dates(start, end, only),
         made=words.minute(time.time() if now is None else now), rules=findings.rules, start=start, end=end,
         figures=tuple(_figures(findings, up, end - start)), lanes=tuple(_lane(row, lane_of, cards, findings, known) for row in counted),
         cards=tuple(cards), timeline=tuple(_timeline(cards, found_epochs, mitigations or (), say)), epochs=tuple(found_epochs),
         gaps=tuple(Stretch(g.start, g.end, say(g.source, 80)) for g in findings.coverage.gaps), lives=tuple(up),
         exposure=ENGINE_HOURS if findings.boots else COVERED,
-        limits=tuple(_limits(findings, cards, full, say)), definitions=(_read(findings, heading, say), *_definitions(findings)),
+        limits=(*limits, *_limits(findings, cards, full, say)), definitions=(_read(findings, heading, say), *_definitions(findings)),
         mitigations=None if mitigations is None else tuple(_mitigation(entry, say) for entry in mitigations),
         trials=None if trials is None else tuple(_trial(trial, say) for trial in trials),
         hints=tuple(say.about(words.in_common(hint)) for hint in findings.hints),
@@ -74,13 +77,17 @@ def _in_order(findings: Findings) -> list[Verdict]:
     return sorted(findings.verdicts, key=lambda v: (at.earliest if (at := seen_at(v)) else float("inf"), v.incident.id))
 
 
-def _sentence(counted: Sequence[Row]) -> str:
+def _dates(start: Seconds, end: Seconds, only: Sequence[str]) -> str:
+    return (f"{words.minutes(start, end)} UTC" if end > start else "no dates") + (f", only {', '.join(only)}" if only else "")
+
+
+def _sentence(counted: Sequence[Row], only: Sequence[str]) -> str:
     """What happened in one sentence: the faults by class, most frequent first, and what was no fault."""
     faults = [row for row in counted if row.fault and row.count]
     others = sum(row.count for row in counted if not row.fault)
     rest = f" {words.number(others, 'other event')} {'was' if others == 1 else 'were'} no fault." if others else ""
     if not faults:
-        return f"No fault was found.{rest}"
+        return f"No {'fault' if not only else ' or '.join(only)} was found.{rest}"
     total = sum(row.count for row in faults)
     counts = Counter[str]()
     for row in faults:
@@ -206,6 +213,8 @@ def _limits(findings: Findings, cards: Sequence[Card], full: bool, say: Say) -> 
     """What cannot be said, and why: one sentence each."""
     told = [note for note in notes(findings, "") if not note.startswith(("ids:", "time to death:", "hint:"))]
     yield from (say.about(note) for note in told if note != outage_sentence(findings))
+    if not cards and findings.coverage.start is None:
+        yield "nothing that was read tells a time, so no time was seen in which a fault would have shown"
     unclassified = sum(c.fault_class == "unclassified" for c in cards)
     if unclassified:
         yield f"{words.number(unclassified, 'incident')} unclassified: the evidence does not say why"

@@ -81,6 +81,8 @@ def _measures(of: Postmortem, told: Sequence[Mitigation], say: Say) -> Iterator[
         ended = min(t for t in (entry.until, entry.refuted, of.end) if t is not None)
         yield line(across(share(begun, of.start, of.end)), y, across(share(ended, of.start, of.end)), y, "measure")
         for symbol, at, what in placed:
+            if not of.start <= at <= of.end:
+                continue  # at the edge it would tell another time
             here = label(across(share(at, of.start, of.end)), y + 4, symbol, f"step {what.replace(' ', '-')}", "middle")
             yield here.replace("</text>", tag("title", text=f"{say(entry.name, 60)}: {what} {words.minute(at)}") + "</text>")
         yield label(across(0), y - 11, f"{say(entry.name, 40)}: {say(entry.status, 40)}", "small strong")

@@ -33,17 +33,21 @@ class Ladder(Protocol):
     def rungs(self) -> Sequence[Any]: ...
 
 
-def mitigations(standings: Iterable[Standing]) -> tuple[Mitigation, ...]:
-    """The standings of a ledger as a postmortem shows them, in their order."""
-    return tuple(_mitigation(standing) for standing in standings)
+def mitigations(standings: Iterable[Standing], *, asked: Seconds | None = None) -> tuple[Mitigation, ...]:
+    """The standings of a ledger as a postmortem shows them, in their order. What was in effect at `asked`, where the evidence begins, was so
+    since nobody knows when.
+    """
+    return tuple(_mitigation(standing, asked) for standing in standings)
 
 
-def _mitigation(of: Standing) -> Mitigation:
-    entry, refuted = of.mitigation.entry, of.refuted_by
+def _mitigation(of: Standing, asked: Seconds | None) -> Mitigation:
+    entry, refuted, effective = of.mitigation.entry, of.refuted_by, of.accrual.effective
+    if effective is not None and asked is not None and effective <= asked:
+        effective = None
     return Mitigation(
         name=entry.name, fault_class=entry.fault_class, status=of.status, claim=str(entry.claim), cost=entry.cost.text,
         note="; ".join(part for part in (of.reason, entry.note) if part),
-        claimed=_since(of, "claimed") or of.mitigation.registered, since=of.accrual.effective, until=_since(of, "withdrawn"),
+        claimed=_since(of, "claimed") or of.mitigation.registered, since=effective, until=_since(of, "withdrawn"),
         refuted=refuted.at if refuted else None, refuted_by=refuted.id if refuted else "",
     )  # fmt: skip
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_OPENING = re.compile(r"\s{0,4}(?:[A-Za-z_.]{1,40}\()?[brfuBRFU]{0,2}(?P<open>\\?[\"']|[\[({])?")
+_OPENING = re.compile(r"\s{0,4}(?:array(?=\()|[A-Za-z_.]{1,40}\()?[brfuBRFU]{0,2}(?P<open>\\?[\"']|[\[({])?")
 _BARE = re.compile(r"[^\s\"',;)}\]&|]+")
 _TELLING = re.compile(r"[\\\"'\[\](){}]")
 _CLOSED_BY = {"[": "]", "(": ")", "{": "}"}
