@@ -122,7 +122,11 @@ def test_batches_hold_every_task_once_and_the_dearest_come_first(logs: Path) -> 
     assert [batch.cost for batch in batches] == [sum(map(workers._cost, batch.tasks)) for batch in batches]
 
 
-def test_an_interrupted_run_leaves_no_process_behind(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("sent", "code", "told"),
+    [(signal.SIGINT, 130, "triage: interrupted\n"), (signal.SIGTERM, -signal.SIGTERM, ""), (signal.SIGKILL, -signal.SIGKILL, "")],
+)
+def test_a_run_that_is_ended_leaves_no_process_behind(tmp_path: Path, sent: signal.Signals, code: int, told: str) -> None:
     for number in range(12):
         (tmp_path / f"engine-{number}.log").write_bytes(WEEKS * 60)
     run = subprocess.Popen(
@@ -130,10 +134,15 @@ def test_an_interrupted_run_leaves_no_process_behind(tmp_path: Path) -> None:
     )
     assert wait_for(lambda: len(children_of(run.pid)) == 2), "two processes have begun"
     children = children_of(run.pid)
-    run.send_signal(signal.SIGINT)
+    run.send_signal(sent)
+    assert run.wait(timeout=60) == code
+    try:
+        assert wait_for(lambda: not any(Path(f"/proc/{child}").exists() for child in children))
+    finally:
+        for child in filter(lambda child: Path(f"/proc/{child}").exists(), children):
+            os.kill(child, signal.SIGKILL)
     out, err = run.communicate(timeout=60)
-    assert (run.returncode, out, err) == (130, "", "triage: interrupted\n")
-    assert wait_for(lambda: not any(Path(f"/proc/{child}").exists() for child in children))
+    assert (out, err) == ("", told)
 
 
 def children_of(pid: int) -> list[int]:

@@ -130,7 +130,9 @@ def judged(
     without the rule.
     """
     readings = evidence.readings
-    told = [outage for reading in readings for outage in outages(reading.probes, source=reading.info.name)]
+    by_name = sorted(readings, key=lambda reading: reading.info.name)  # in whatever order the files were given
+    told = [outage for reading in by_name for outage in outages(reading.probes, source=reading.info.name)]
+    told.sort(key=lambda outage: (outage.began.earliest, outage.target))
     failures = list({(outage.target, outage.began.earliest, outage.symbols): outage for outage in told}.values())  # a copied log tells it again
     events = [event for reading in readings for event in reading.with_pulse_around(failures)]
     lives = boots(e for e in events if e.origin != "kernel")

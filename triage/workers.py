@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
+from threading import Thread
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from triage.knowledge.table import RuleTable
@@ -160,8 +161,19 @@ def _done(waiting: dict[Future[bytes], Batch], shared: _Shared, told: Callable[[
 
 
 def _begin() -> None:
-    """A process begins: Ctrl-C, which all of a terminal's processes get, ends it without a word."""
+    """A process begins: Ctrl-C, which all of a terminal's processes get, ends it without a word, and so does the end of the one that asked."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    Thread(target=_end_with_the_parent, daemon=True).start()
+
+
+def _end_with_the_parent() -> None:
+    """Whoever is killed cannot tell its processes; they would wait for work for ever."""
+    from multiprocessing import connection, parent_process
+
+    parent = parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
 
 
 def _read(tasks: tuple[Task, ...]) -> bytes:

@@ -139,6 +139,16 @@ class TestDoubts:
         assert log.assumptions == (f"no stamps in {tmp_path}/bare.log: order only, no times",)
         assert reading(tmp_path / "stamped.log", BANNER).assumptions == ()
 
+    @pytest.mark.parametrize("filler", ["Requirement already satisfied: pkg in /opt/packages\n", "frame #1: c10::Error::Error() + 0x57\n"])
+    @pytest.mark.parametrize("lines", [300, 40_000])
+    def test_a_log_lasts_from_its_first_to_its_last_stamp_however_many_lines_have_none(self, filler: str, lines: int, tmp_path: Path) -> None:
+        fatal = f"2026-11-01T09:10:00Z (EngineCore_DP0 pid=3) ERROR 11-01 09:10:00 [core.py:844] {FATAL}\n"
+        found = reading(tmp_path / "engine.log", filler * lines + BANNER + fatal + filler * lines).info
+        assert found.first is not None
+        assert found.last is not None
+        assert found.last.earliest - found.first.earliest == 600
+        assert found.clock == "outer stamp"
+
     def test_a_log_that_ends_before_it_begins_is_doubtful(self, tmp_path: Path) -> None:
         log = reading(tmp_path / "turned.log", "2026-11-02T00:00:00Z late\n2026-11-01T00:00:00Z early\n")
         assert f"{tmp_path}/turned.log ends 86399 s before it begins" in log.assumptions[-1]

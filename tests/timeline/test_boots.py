@@ -103,9 +103,9 @@ def test_the_end_of_a_log_alone_is_no_life() -> None:
 class Errors(Story):
     """A log of errors alone: the same crash again and again, and never a banner."""
 
-    def crash(self, at: float, *, end: str = "vllm/death-fatal") -> Errors:
+    def crash(self, at: float, *, end: str = "vllm/death-fatal", pid: int = 10) -> Errors:
         start = len(self.events)
-        self.say("signature", "cublas-fault/status", process="Worker_TP0").say("death", end, process="EngineCore", last="yes")
+        self.say("signature", "cublas-fault/status", process="Worker_TP0").say("death", end, process="EngineCore", pid=pid, last="yes")
         self.say("death", "vllm/death-engine-dead").say("signature", "native-crash/abort", process="Worker_TP0")
         for after, index in zip((0.0, 1.0, 2.0, 25.0), range(start, start + 4), strict=True):
             self.events[index] = msgspec.structs.replace(self.events[index], at=Instant.sharp(T0 + at + after))
@@ -123,6 +123,13 @@ def test_the_same_last_words_within_the_time_of_one_death_are_those_of_one_life(
     for _ in range(2):
         story.say("death", "vllm/death-fatal", process="EngineCore", last="yes")
     assert len(story.boots()) == 1
+
+
+def test_last_words_of_another_process_are_of_another_life_however_soon_they_come() -> None:
+    story = Errors().crash(0).crash(20, pid=20).crash(40, pid=20)
+    for index, after in ((3, 3), (7, 23), (11, 43)):
+        story.events[index] = msgspec.structs.replace(story.events[index], at=Instant.sharp(T0 + after))
+    assert [[e.at.earliest - T0 for e in b.events if e.at] for b in story.boots()] == [[0, 1, 2, 3], [20, 21, 22, 23, 40, 41, 42, 43]]
 
 
 def test_two_ranks_that_die_minutes_apart_are_one_life() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 
 import msgspec
 
@@ -68,6 +69,7 @@ class Tally:
         self.last: Instant | None = None
         self.head = b""
         self._piece: Piece | None = None
+        self._begun_late = False  # whether the first instant stands in a later piece: one that comes before it may not have been looked for
 
     def counted(self, read: Iterator[Piece]) -> Iterator[Piece]:
         for piece in read:
@@ -75,13 +77,22 @@ class Tally:
             self.lines += piece.lines
             self.head = self.head or piece.data[:HEAD]
             if self.first is None:
+                self._begun_late = self._piece is not None
                 self.first = self._edge(piece, forward=True)
             self._piece = piece
             yield piece
             if self._told is not None:
                 self._told(piece.taken)
         if self._piece is not None:
-            self.last = self._edge(self._piece, forward=False)
+            self.last = self._edge(self._piece, forward=False) or max(self._piece.known.values(), key=attrgetter("latest"), default=None)
+
+    def widen(self, events: Sequence[Event]) -> None:
+        """Takes the instants of events for those edges at which too many lines without a stamp stand, such as an installer's or a dying rank's."""
+        stamped = [event.at for event in events if event.at]
+        own = [at for at in stamped if at.how != "carried"] or stamped
+        if own and (self.first is None or self._begun_late):
+            self.first = min(own[0], self.first or own[0], key=attrgetter("earliest"))
+        self.last = self.last or (own[-1] if own else None)
 
     @property
     def tail(self) -> bytes:
@@ -126,6 +137,7 @@ def read_source(source: Source, kind: Kind, table: RuleTable, options: Options, 
         xids = {xid.number: xid for xid in table.knowledge.xids.xids}
         found = (kernel.enriched(e, xids) if e.origin == "kernel" else e for e in parser.events(read))
         events = tuple(sorted(found, key=lambda e: e.order))
+        tally.widen(events)
         problems += [*parser.problems, *_unread_probes(source, tally)]
     return _reading(source, kind, tally, problems, events, probes, parser)
 

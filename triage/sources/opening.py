@@ -88,7 +88,12 @@ class Stream:
     @property
     def descriptor(self) -> int | None:
         """Of an open file on disk whose bytes are its content, so that any part of it can be read by its offset; else None."""
-        known = self._raw if self._chunks is None and isinstance(self._raw, io.FileIO) else None
+        return self.on_disk if self._chunks is None else None
+
+    @property
+    def on_disk(self) -> int | None:
+        """The descriptor of an open file on disk, compressed or not; else None."""
+        known = self._raw if isinstance(self._raw, io.FileIO) else None
         return known.fileno() if known is not None and stat.S_ISREG(os.fstat(known.fileno()).st_mode) else None
 
     def seek(self, offset: int) -> None:

@@ -23,6 +23,7 @@ from .opening import Stream, head, looks_binary
 from .origins import Origin, Origins, Stripped, Unchanged, is_noisy, stripped
 from .paths import STDIN, is_regular, path_of
 from .piece import Lead, Piece
+from .steady import CUT, Steady
 from .structured import Rewriter, shapes_of
 
 __all__ = ["Line", "Piece", "first_piece", "lines_of", "looks_binary", "pieces"]
@@ -110,10 +111,13 @@ def _all(
     reader = _Reader(source.name, clock, numbered)
     for file in source.files:
         with Stream(file, problems) as stream:
+            before = Steady(stream.on_disk)
             for piece in reader.pieces(file, stream, size, problems):
                 if look is not None:
                     look(piece)
                 yield piece
+            if before.was_cut:
+                problems.append(Problem(file, CUT))
             if file == STDIN and not stream.read:
                 problems.append(Problem(STDIN, "standard input was empty (docker logs writes to standard error as well: 2>&1)"))
 

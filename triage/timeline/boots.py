@@ -1,8 +1,8 @@
 """Cuts the events of one stream into boots: one life of an engine each, by the strongest boundary there is.
 
 Strength order: a structural mark (journald invocation, container file number), then the first banner after an end or after
-READY, then a pid that changed under the same process name, then last words that a process has said before: a log of errors alone
-has no banners. A gap in time alone never cuts.
+READY, then a pid that changed under the same process name, then last words that a process has said before, or another one of its
+name: a log of errors alone has no banners. A gap in time alone never cuts.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ class _Life:
         self.opening = ""
         self.grown = False
         self.last_words: dict[tuple[str, str, int | None], Seconds] = {}
+        self.dead: dict[tuple[str, str, int | None], int | None] = {}  # the pid that said them
 
     def add(self, event: Event) -> None:
         self.events.append(event)
@@ -43,6 +44,7 @@ class _Life:
         self.grown |= event.kind == "milestone"
         if event.at and "last" in event.data:
             self.last_words.setdefault(_speaker(event), event.at.latest)
+            self.dead.setdefault(_speaker(event), event.pid)
         if event.kind == "boot":
             self.opening = self.opening or event.rule
             if event.pid is not None:
@@ -61,7 +63,10 @@ class _Life:
 
     def _died_before(self, event: Event) -> bool:
         said = self.last_words.get(_speaker(event)) if event.at and "last" in event.data else None
-        return bool(said is not None and event.at and event.at.earliest > said + DIES_FOR)
+        if said is None or event.at is None:
+            return False
+        pid = self.dead[_speaker(event)]
+        return event.at.earliest > said + DIES_FOR or (None not in (pid, event.pid) and pid != event.pid)
 
     def _banner_boundary(self, event: Event) -> str:
         if self.kinds.intersection(ENDS) or (event.rule not in LATE_BANNERS and any(e.serves for e in self.events)):
@@ -93,7 +98,7 @@ class _Life:
         last = said = self.last_words[_speaker(again)]
         silences = []
         for index, event in enumerate((*self.events, again)):
-            if event.at and event.at.earliest >= said:
+            if event.at and (event.at.earliest >= said or event is again):
                 silences.append((event.at.earliest - last, index))
                 last = event.at.earliest
         return max(silences)[1]
