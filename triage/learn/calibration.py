@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -101,9 +101,15 @@ def is_name(answer: Answer, probability: float, likeness: float) -> bool:
     return answer.fault_class != BACKGROUND and answer.probability >= probability and answer.likeness >= likeness
 
 
-def measured(held: Sequence[Held], calibration: Calibration) -> Measured:
-    """The figures of what was said of held-out incidents."""
-    named = [h for h in held if calibration.enough and is_name(h.answer, calibration.probability, calibration.likeness)]
+def given_names(held: Sequence[Held], calibration: Calibration, classes: Collection[str]) -> list[Held]:
+    """Those of which `classify` would print a name. `classes`: those with enough labels to be named."""
+    able = [h for h in held if calibration.enough and h.answer.fault_class in classes]
+    return [h for h in able if is_name(h.answer, calibration.probability, calibration.likeness)]
+
+
+def measured(held: Sequence[Held], calibration: Calibration, classes: Collection[str]) -> Measured:
+    """The figures of what was said of held-out incidents. `classes`: those with enough labels to be named."""
+    named = given_names(held, calibration, classes)
     return Measured(
         asked=len(held), named=len(named), right=sum(h.answer.fault_class == h.example.label for h in named),
         error=calibration_error([(h.answer.probability, h.answer.fault_class == h.example.label) for h in held]),

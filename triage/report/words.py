@@ -73,6 +73,11 @@ def number(count: int, noun: str) -> str:
     return f"{count:,} {noun if count == 1 else plural}"
 
 
+def chance(share: float) -> str:
+    """A probability in per cent; never `100%`, for no model is that sure."""
+    return "over 99%" if share >= 0.995 else f"{share:.0%}"
+
+
 def outage_words(outage: Outage | None) -> str:
     return SYMBOL_WORDS.get(outage.first, "-") if outage else "-"
 
