@@ -137,6 +137,22 @@ def test_the_default_model_lies_beside_the_history(labelled: Path, tmp_path: Pat
     assert "unclassified" in triage("history", "list", "--store", store).stdout  # the history keeps what the rules say
 
 
+@pytest.mark.parametrize("form", ["sarif", "junit"])
+def test_ci_is_told_that_no_rule_named_it(site: Path, crash: str, form: str) -> None:
+    told = triage("classify", crash, "--model", site, "--format", form).stdout
+    assert "named by a model (over 99% sure), not by a rule: no line proves it" in told
+    assert "named by a model" not in triage("classify", crash, "--format", form).stdout
+
+
+def test_cron_is_told_that_no_rule_named_it(site: Path, crash: str, tmp_path: Path) -> None:
+    lines = triage("classify", crash, "--model", site, "--store", tmp_path / "a.db", "--new", "--quiet").stdout.splitlines()
+    assert " UTC ~ dependency-lost: " in lines[0]
+    assert lines[1] == "  named by a model (over 99% sure), not by a rule: no line proves it"
+    plain = triage("classify", crash, "--store", tmp_path / "b.db", "--new", "--quiet").stdout
+    assert " UTC unclassified: " in plain
+    assert "no log of its engine was read" not in plain  # it was
+
+
 def test_evaluate_holds_back_or_asks_a_model(labelled: Path, site: Path) -> None:
     held = triage("model", "evaluate", "--from", labelled)
     assert "precision 1.000" in held.stdout.replace("\n", " ")
