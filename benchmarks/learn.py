@@ -152,7 +152,7 @@ def silence(known: Knowledge, model: Model, asked: Sequence[Judged]) -> None:
 
 def calibration(model: Model, asked: Sequence[Judged]) -> None:
     held = [Held(j.shown, model.classifier.answer(j.shown), True) for j in asked if j.verdict is not None]
-    figures = measured(held, model.card.calibration)
+    figures = measured(held, model.card.calibration, model.named)
     print(f"held out, generated with another seed: {figures.asked} asked, {figures.named} named, {figures.right} rightly; "
           f"expected calibration error {figures.error:.4f}")  # fmt: skip
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.learn.made_examples import KINDS, model_bytes
+from tests.learn.made_examples import KINDS, model_bytes, told_by
 from tests.lives import Life, log
 from triage.cli.main import main
 
@@ -136,12 +137,57 @@ def test_the_default_model_lies_beside_the_history(labelled: Path, tmp_path: Pat
     assert "unclassified" in triage("history", "list", "--store", store).stdout  # the history keeps what the rules say
 
 
+@pytest.mark.parametrize("form", ["sarif", "junit"])
+def test_ci_is_told_that_no_rule_named_it(site: Path, crash: str, form: str) -> None:
+    told = triage("classify", crash, "--model", site, "--format", form).stdout
+    assert "named by a model (over 99% sure), not by a rule: no line proves it" in told
+    assert "named by a model" not in triage("classify", crash, "--format", form).stdout
+
+
+def test_cron_is_told_that_no_rule_named_it(site: Path, crash: str, tmp_path: Path) -> None:
+    lines = triage("classify", crash, "--model", site, "--store", tmp_path / "a.db", "--new", "--quiet").stdout.splitlines()
+    assert " UTC ~ dependency-lost: " in lines[0]
+    assert lines[1] == "  named by a model (over 99% sure), not by a rule: no line proves it"
+    plain = triage("classify", crash, "--store", tmp_path / "b.db", "--new", "--quiet").stdout
+    assert " UTC unclassified: " in plain
+    assert "no log of its engine was read" not in plain  # it was
+
+
 def test_evaluate_holds_back_or_asks_a_model(labelled: Path, site: Path) -> None:
     held = triage("model", "evaluate", "--from", labelled)
     assert "precision 1.000" in held.stdout.replace("\n", " ")
     asked = json.loads(triage("model", "evaluate", "--from", labelled, "--model", site, "--format", "json").stdout)
     assert asked["figures"]["asked"] == 60
     assert asked["precision"] == 1.0
+
+
+def test_incidents_that_a_model_learnt_from_are_not_called_held_out(labelled: Path, site: Path) -> None:
+    done = triage("model", "evaluate", "--from", labelled, "--model", site)
+    assert "held out" not in done.stdout
+    assert "asked of model" in done.stdout
+    assert "has learnt from at least" in done.stderr
+
+
+def test_nothing_in_a_model_acts_on_a_terminal(site: Path, crash: str, tmp_path: Path) -> None:
+    evil, acts = tmp_path / "evil.triage", "\x1b]0;own\x07\x9b5m\u202e"
+    lines = [["dependency-lost", "acme_cache: the lease of pool <num> ran out after <num> s", acts]]
+    evil.write_bytes(told_by(site.read_bytes(), triage=acts, rules=acts, trained=acts, source=acts, exemplars=lines))
+    (incident,) = json.loads(triage("classify", crash, "--format", "json").stdout)["incidents"]
+    asked = [("classify", crash), ("classify", crash, "--explain"), ("classify", crash, "--format", "json"), ("model", "show"),
+             ("model", "show", "--format", "json"), ("model", "explain", incident["id"], crash)]  # fmt: skip
+    for command in asked:
+        done = triage(*command, "--model", evil)
+        assert done.exit_code == 0
+        assert not [c for c in done.output if c != "\n" and unicodedata.category(c).startswith("C")], command
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_table_from_a_spreadsheet_is_read_or_said_to_be_in_another_encoding(labelled: Path, tmp_path: Path, encoding: str) -> None:
+    table = labelled / f"{encoding}.tsv"
+    table.write_bytes((labelled / "labels.tsv").read_text().encode(encoding))
+    done = triage("model", "train", "--from", table, "-o", tmp_path / "x.triage")
+    assert done.exit_code == (0 if encoding == "utf-8-sig" else 2), done.output
+    assert ("60 incidents" if encoding == "utf-8-sig" else f"{table}: it is not in UTF-8 (byte 0): save it") in done.output
 
 
 def test_a_model_shows_what_it_is(site: Path) -> None:

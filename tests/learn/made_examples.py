@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 from functools import cache
+
+import msgspec
 
 from triage.knowledge.load import load
 from triage.learn.examples import Example
 from triage.learn.features import mask_of
-from triage.learn.model_file import Model, as_bytes, load_model
+from triage.learn.model_file import MAGIC, Model, as_bytes, load_model
 from triage.learn.train import trained
 
 T0 = 1_760_000_000.0
@@ -43,3 +46,17 @@ def model(folder: object) -> Model:
     path = folder / "site.triage"  # type: ignore[operator]
     path.write_bytes(model_bytes())
     return load_model(path)
+
+
+def told_by(content: bytes, **change: object) -> bytes:
+    """The file of a model that says other things of itself, with a hash that fits: as somebody writes it who knows the form."""
+    body = content[len(MAGIC) + 65 :]
+    length, _, rest = body.partition(b"\n")
+    document = msgspec.json.encode({**msgspec.json.decode(rest[: int(length)]), **change})
+    return sealed(document, rest[int(length) :])
+
+
+def sealed(document: bytes, figures: bytes) -> bytes:
+    """A document and figures as a file whose hash fits."""
+    body = b"%d\n%s%s" % (len(document), document, figures)
+    return MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n" + body

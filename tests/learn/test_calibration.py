@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.learn.made_examples import labelled
+from tests.learn.made_examples import KINDS, labelled
 from triage.knowledge.load import load
 from triage.learn.calibration import (
     LEAST_NAMED,
@@ -64,7 +64,19 @@ def test_too_few_names_prove_nothing() -> None:
 def test_wrong_names_that_are_sure_let_nothing_be_named() -> None:
     found = limits(1.0, [held("device-oom", 0.99)] * 30 + [held("worker-lost", 1.0)] * 10)
     assert not found.enough
-    assert measured([held("device-oom", 0.99)] * 30, found).named == 0
+    assert measured([held("device-oom", 0.99)] * 30, found, {"device-oom"}).named == 0
+
+
+def test_half_the_likeness_is_enough_for_what_is_hardly_to_be_doubted() -> None:
+    assert is_name(Answer("device-oom", 0.995, 0.3, None), 0.85, 0.6)
+    assert not is_name(Answer("device-oom", 0.98, 0.3, None), 0.85, 0.6)
+    assert not is_name(Answer("device-oom", 1.0, 0.29, None), 0.85, 0.6)
+
+
+def test_a_class_without_enough_labels_counts_as_not_named() -> None:
+    found = Calibration(temperature=1.0, probability=0.85, likeness=0.4, enough=True, held_out=2)
+    said = [held("device-oom", 0.99), held("worker-lost", 0.99)]
+    assert (measured(said, found, {"device-oom", "worker-lost"}).named, measured(said, found, {"device-oom"}).named) == (2, 1)
 
 
 def test_what_is_too_unlike_or_says_nothing_is_no_name() -> None:
@@ -76,7 +88,7 @@ def test_what_is_too_unlike_or_says_nothing_is_no_name() -> None:
 
 def test_a_history_of_distinct_kinds_is_learnt_and_its_probabilities_hold() -> None:
     calibration, said = calibrated(labelled(160), background(load()))
-    figures = measured(said, calibration)
+    figures = measured(said, calibration, KINDS)
     assert calibration.enough
     assert figures.precision == 1.0
     assert figures.named > 0.8 * figures.asked
@@ -92,4 +104,6 @@ def test_labels_that_mean_nothing_are_not_learnt() -> None:
     mixed = [msgspec.structs.replace(e, label=rng.choice(names)) for e in labelled(160)]
     calibration, said = calibrated(mixed, background(load()))
     assert not calibration.enough
-    assert measured(said, calibration) == measured(said, Calibration(temperature=1, probability=1, likeness=1, enough=False, held_out=0))
+    assert measured(said, calibration, KINDS).named == 0
+    told = measured(said, msgspec.structs.replace(calibration, enough=True, probability=0.0, likeness=0.0), KINDS)
+    assert told.right < 0.6 * told.named

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import pickle
 import struct
@@ -13,7 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.learn.made_examples import labelled, model, model_bytes
+from tests.learn.made_examples import labelled, model, model_bytes, sealed
+from triage.learn.features import LONGEST, LONGEST_MASK, mask_of
 from triage.learn.model_file import LARGEST, MAGIC, ModelError, load_model
 
 
@@ -33,12 +33,6 @@ def refused(path: Path, content: bytes) -> str:
         load_model(path)
     assert str(path) in str(told.value)
     return str(told.value)
-
-
-def sealed(document: bytes, figures: bytes) -> bytes:
-    """A file whose hash fits, as somebody writes it who knows the form."""
-    body = b"%d\n%s%s" % (len(document), document, figures)
-    return MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
 
 
 def parts() -> tuple[dict[str, object], bytes]:
@@ -99,12 +93,23 @@ def test_what_is_sealed_well_and_makes_no_sense_is_refused(tmp_path: Path, docum
         ({"rarity": [1.0]}, "vocabulary"),
         ({"lines": 1 << 40}, "vocabulary"),
         ({"source": 7}, "form"),
+        ({"exemplars": [["device-oom", "page " * 200, "1"]]}, "lines"),
+        ({"exemplars": [["device-oom", "no page left", "1"]] * 2000}, "lines"),
+        ({"held_out": {"asked": 3, "named": 4, "right": 4, "error": 0.1}}, "held-out"),
+        ({"held_out": {"asked": 3, "named": 2, "right": -1, "error": 0.1}}, "held-out"),
+        ({"held_out": {"asked": 3, "named": 2, "right": 1, "error": 1e300}}, "held-out"),
         ({"extra": "field"}, "form"),
     ],
 )
 def test_a_document_that_cannot_be_true_is_refused(tmp_path: Path, change: dict[str, object], why: str) -> None:
     document, figures = parts()
     assert why in refused(tmp_path / "odd.triage", sealed(msgspec.json.encode({**document, **change}), figures))
+
+
+def test_every_line_that_training_can_keep_is_short_enough_to_be_read_again() -> None:
+    worst = mask_of("Xid: 1234 error -1234 code -1234 " + "a b " * 500)
+    assert len(worst) > LONGEST
+    assert len(worst) <= LONGEST_MASK
 
 
 def test_weights_that_are_no_figures_are_refused(tmp_path: Path) -> None:

@@ -53,3 +53,13 @@ def test_processes_that_write_past_each_other_are_no_disorder(tmp_path: Path) ->
     one = life(3)
     one.lines[-2], one.lines[-1] = one.lines[-1], one.lines[-2]
     assert not mixed_up(found(log(tmp_path, one)).boots)
+
+
+def test_one_line_of_tokens_before_all_is_loaded_is_no_disorder(tmp_path: Path) -> None:
+    whole = life(3)
+    tokens = next(i for i, line in enumerate(whole.lines) if "throughput" in line)
+    load = next(i for i, line in enumerate(whole.lines) if "Loading weights took" in line)
+    assert load < tokens
+    again = Life(3)
+    again.lines = [*whole.lines[:load], whole.lines[tokens], whole.lines[load], whole.lines[load], *whole.lines[load:]]
+    assert not mixed_up(found(log(tmp_path, again)).boots)

@@ -95,6 +95,7 @@ def evaluate(table: str | None, file: str | None, form: str, rules: tuple[str, .
     from triage.learn import report
     from triage.learn.calibration import Held, calibrated, measured
     from triage.learn.examples import background
+    from triage.learn.train import enough, supports
 
     known = knowledge(rules)
     found, source = _labelled(table, store, known)
@@ -102,23 +103,27 @@ def evaluate(table: str | None, file: str | None, form: str, rules: tuple[str, .
         asked = _model(file, store, known)
         calibration = asked.card.calibration
         held = [Held(e, asked.classifier.answer(e), e.label in asked.card.classes) for e in found.examples]
+        classes, which = asked.named, f"asked of model {asked.digest}"
+        _tell_what_it_learnt_from(asked, found)
     else:
         try:
             calibration, held = calibrated(found.examples, background(known))
+            classes, which = enough(supports(found.examples)), report.HELD_OUT
         except ModuleNotFoundError:
             _give_up("holding incidents out needs scikit-learn: pip install 'crash-triage[learn]' (or give a --model to ask)")
     if not held:
         _give_up(f"{source}: {len(found.examples)} labelled incidents are too few to hold some back")
-    figures = measured(held, calibration)
+    figures = measured(held, calibration, classes)
     if form == "json":
         import msgspec
-        import orjson
 
-        told = {"schema": "triage/model-evaluation/1", "source": source, "figures": msgspec.to_builtins(figures), "precision": figures.precision,
-                "recall": figures.recall, "calibration": msgspec.to_builtins(calibration)}  # fmt: skip
-        emit(orjson.dumps(told, option=orjson.OPT_INDENT_2).decode(), None)
+        from triage.report.inert import as_json
+
+        told = {"schema": "triage/model-evaluation/1", "source": source, "asked": which, "figures": msgspec.to_builtins(figures),
+                "precision": figures.precision, "recall": figures.recall, "calibration": msgspec.to_builtins(calibration)}  # fmt: skip
+        emit(as_json(told), None)
     else:
-        emit(report.evaluated(held, calibration, figures, "github" if form == "markdown" else "simple"), None)
+        emit(report.evaluated(held, calibration, figures, classes, "github" if form == "markdown" else "simple", which), None)
     _finish(found)
 
 
@@ -134,9 +139,9 @@ def show(file: str | None, form: str, rules: tuple[str, ...], store: str | None)
 
     asked = _model(file, store, knowledge(rules))
     if form == "json":
-        import orjson
+        from triage.report.inert import as_json
 
-        emit(orjson.dumps({"schema": "triage/model/1", "model": asked.digest, **document(asked.card)}, option=orjson.OPT_INDENT_2).decode(), None)
+        emit(as_json({"schema": "triage/model/1", "model": asked.digest, **document(asked.card)}), None)
     else:
         emit(report.card_text(asked.card, asked.digest), None)
 
@@ -215,6 +220,14 @@ def _model(file: str | None, store: str | None, known: Knowledge) -> Model:
     for limit in mismatches(found, known):
         click.echo(f"triage: model {found.digest}: {clean(limit)}", err=True)
     return found
+
+
+def _tell_what_it_learnt_from(asked: Model, found: Labelled) -> None:
+    """A file keeps the ids of some incidents that it learnt from: where they are asked about, figures are no proof."""
+    learnt = {e.incident for e in asked.card.exemplars} & {e.id for e in found.examples}
+    if learnt:
+        flattered = f"model {asked.digest} has learnt from at least {len(learnt)} of these incidents: its figures on them flatter it"
+        click.echo(f"triage: {flattered}", err=True)
 
 
 def _default(store: str | None) -> Path:

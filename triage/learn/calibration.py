@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -15,6 +15,7 @@ from triage.learn.folds import folds
 PRECISION = 0.98  # of the names given to held-out incidents
 LEAST_PROBABILITY = 0.85
 LEAST_LIKENESS, MOST_LIKENESS = 0.4, 0.7  # whatever held-out incidents say: a line with other words in it may be the same, and a mixed one is not
+SURE, LESS = 0.99, 0.5  # from this probability on, half the likeness is enough: a frame or a cut about a line makes it unlike, not improbable
 LIKE_MOST = 0.05  # share of rightly recognised held-out incidents that may be too unlike
 LEAST_NAMED = 20  # held-out incidents that must have been named before the precision is believed
 BINS = 10
@@ -98,12 +99,24 @@ def _limits(temperature: float, held: Sequence[Held]) -> Calibration:
 
 def is_name(answer: Answer, probability: float, likeness: float) -> bool:
     """Whether an answer is sure enough to be given."""
-    return answer.fault_class != BACKGROUND and answer.probability >= probability and answer.likeness >= likeness
+    needed = likeness_needed(answer.probability, likeness)
+    return answer.fault_class != BACKGROUND and answer.probability >= probability and answer.likeness >= needed
 
 
-def measured(held: Sequence[Held], calibration: Calibration) -> Measured:
-    """The figures of what was said of held-out incidents."""
-    named = [h for h in held if calibration.enough and is_name(h.answer, calibration.probability, calibration.likeness)]
+def likeness_needed(probability: float, likeness: float) -> float:
+    """How like a labelled line must be, by how probable the class is."""
+    return likeness * (LESS if probability >= SURE else 1.0)
+
+
+def given_names(held: Sequence[Held], calibration: Calibration, classes: Collection[str]) -> list[Held]:
+    """Those of which `classify` would print a name. `classes`: those with enough labels to be named."""
+    able = [h for h in held if calibration.enough and h.answer.fault_class in classes]
+    return [h for h in able if is_name(h.answer, calibration.probability, calibration.likeness)]
+
+
+def measured(held: Sequence[Held], calibration: Calibration, classes: Collection[str]) -> Measured:
+    """The figures of what was said of held-out incidents. `classes`: those with enough labels to be named."""
+    named = given_names(held, calibration, classes)
     return Measured(
         asked=len(held), named=len(named), right=sum(h.answer.fault_class == h.example.label for h in named),
         error=calibration_error([(h.answer.probability, h.answer.fault_class == h.example.label) for h in held]),

@@ -25,6 +25,7 @@ CHARACTERS = 5  # letters in a character n-gram
 LONGEST = 320  # characters of a line, masked, that are looked at
 FRAMES = 3
 MOST_CODES = 3
+LONGEST_MASK = LONGEST + MOST_CODES * len(" codeminus0000")  # characters of what `mask_of` gives
 DEATHS: tuple[tuple[Seconds, str], ...] = ((10, "10 s"), (60, "1 min"), (200, "200 s"), (350, "350 s"), (700, "700 s"), (2000, "2000 s"))
 _TOKEN = re.compile(r"<[a-z]+>|code(?:minus)?\d+|[A-Za-z][A-Za-z_]*[A-Za-z]|[A-Za-z]|\d+")
 _IS_CODE = re.compile(r"code(?:minus)?\d+$")

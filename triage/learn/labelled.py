@@ -101,9 +101,11 @@ def _log(folder: Path, name: str) -> Path:
 
 def _rows(table: Path) -> list[tuple[int, dict[str, str]]]:
     try:
-        text = table.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or error
+        text = table.read_text(encoding="utf-8-sig")  # spreadsheets begin their tables with a mark of the encoding
+    except UnicodeDecodeError as error:
+        raise LabelError(f"{table}: it is not in UTF-8 (byte {error.start}): save it as text parted by tabs, in UTF-8") from error
+    except OSError as error:
+        why = error.strerror or error
         raise LabelError(f"{table}: {why}: give a table of logs and classes, or a folder with a {TABLE}") from error
     reader = csv.DictReader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE)
     names = reader.fieldnames or ()

@@ -20,8 +20,8 @@ from pathlib import Path
 import msgspec
 
 from triage.learn.calibration import Calibration, Measured
-from triage.learn.classifier import Classifier, Exemplar
-from triage.learn.features import FEATURES_VERSION
+from triage.learn.classifier import EXEMPLARS, Classifier, Exemplar
+from triage.learn.features import FEATURES_VERSION, LONGEST_MASK
 from triage.learn.vectors import MOST_FEATURES, Vectors
 
 MAGIC = b"TRIAGE-MODEL 1\n"
@@ -29,7 +29,6 @@ LARGEST = 64 << 20  # bytes
 MOST_CLASSES = 256
 MOST_LINES = 1 << 20
 NAME = r"^[a-z0-9][a-z0-9-]{0,63}$"
-Name = str
 
 
 class ModelError(ValueError):
@@ -73,6 +72,11 @@ class Model(msgspec.Struct, frozen=True):
     card: Card
     classifier: Classifier
     digest: str
+
+    @property
+    def named(self) -> frozenset[str]:
+        """The classes that it learnt from enough labels to name them."""
+        return frozenset(s.fault_class for s in self.card.support if s.enough)
 
 
 def default_model() -> Path:
@@ -148,6 +152,11 @@ def _strange(card: Card) -> str:
         return "the name of a class in it is none"
     if len(card.names) != len(card.rarity) or len(card.names) + len(card.facts) > 2 * MOST_FEATURES or not 0 <= card.lines <= MOST_LINES:
         return "its vocabulary does not fit"
+    if len(card.exemplars) > EXEMPLARS * len(card.classes) or any(len(e.line) > LONGEST_MASK for e in card.exemplars):
+        return "it keeps more lines, or longer ones, than training does"
+    held = card.held_out
+    if not 0 <= held.right <= held.named <= held.asked or not 0 <= held.error <= 1:
+        return "its figures of held-out incidents cannot be"
     figures = (*card.rarity, card.calibration.temperature, card.calibration.probability, card.calibration.likeness)
     if not all(math.isfinite(figure) and 0 <= figure <= 1e4 for figure in figures):
         return "a figure in it is out of all bounds"

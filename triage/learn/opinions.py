@@ -12,6 +12,7 @@ from triage.learn.examples import example
 from triage.learn.model_file import Model
 from triage.learn.order import mixed_up
 from triage.model import UNCLASSIFIED, Findings, Opinion, Problem, Verdict
+from triage.report.words import chance, clean
 
 NO_ORDER = "its lines are in no order of time or of an engine's life: the model was not asked about it"
 
@@ -47,7 +48,7 @@ def opinion(verdict: Verdict, model: Model) -> Opinion | None:
     """What the model says of an incident; None where it is not sure enough."""
     calibration, asked = model.card.calibration, example(verdict, "")
     answer = model.classifier.answer(asked)
-    if not calibration.enough or not is_name(answer, calibration.probability, calibration.likeness) or not _learnt(answer.fault_class, model):
+    if not calibration.enough or not is_name(answer, calibration.probability, calibration.likeness) or answer.fault_class not in model.named:
         return None
     like = answer.exemplar
     return Opinion(
@@ -60,7 +61,7 @@ def opinion(verdict: Verdict, model: Model) -> Opinion | None:
 def doubt(verdict: Verdict, found: Opinion) -> str:
     """The hint that the model would have named something else."""
     return (
-        f"the model takes this for {found.fault_class} ({found.probability:.0%}; it is like {found.incident}, which is labelled so), "
+        f"the model takes this for {found.fault_class} ({chance(found.probability)}; it is like {clean(found.incident, 60)}, which is labelled so), "
         f"the rules for {verdict.fault_class}: the rules' word stands; look at the root before you trust either"
     )
 
@@ -81,7 +82,3 @@ def share(verdicts: Sequence[Verdict]) -> tuple[int, float, float]:
     """How many incidents the model named, and the least and the greatest probability with which."""
     chances = [v.opinion.probability for v in verdicts if v.by == "model" and v.opinion]
     return len(chances), min(chances, default=0.0), max(chances, default=0.0)
-
-
-def _learnt(fault_class: str, model: Model) -> bool:
-    return any(s.fault_class == fault_class and s.enough for s in model.card.support)

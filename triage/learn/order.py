@@ -39,6 +39,7 @@ def _goes_back_in_life(lives: Sequence[Boot]) -> bool:
         reached = 1 if life.boundary == "banner" else 0
         for stage in stages:
             steps += 1
-            back += stage < reached or (stage == 3 and reached == 1)  # tokens, and nothing had said that it is ready
-            reached = max(reached, stage)
+            early = stage == 3 and reached == 1  # tokens, and nothing had said that it is ready: that line is out of place, not what comes next
+            back += early or stage < reached
+            reached = reached if early else max(reached, stage)
     return back >= 2 and back > SHARE * steps

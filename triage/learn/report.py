@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from triage.learn.calibration import Calibration, Held, Measured, is_name
+from triage.learn.calibration import Calibration, Held, Measured, given_names, likeness_needed
 from triage.learn.examples import BACKGROUND, Example
 from triage.learn.model_file import Card, Model
 from triage.learn.suggest import Suggestion
@@ -14,13 +14,14 @@ from triage.report.counts import seen_at
 from triage.report.fitting import columns, fitted_table, wrapped
 
 SHOWN = 10
+HELD_OUT = "held out, later and on other hosts"
 
 
 def card_text(card: Card, digest: str) -> str:
     """A model by what it says of itself."""
     people = f", {card.people:,} of them labelled by people" if card.people else ""
     lines = [
-        f"model {digest}, trained {card.trained} by triage {card.triage} under rules {card.rules}",
+        words.clean(f"model {digest}, trained {card.trained} by triage {card.triage} under rules {card.rules}"),
         f"from {words.clean(card.source)}: {words.number(card.incidents, 'incident')} on {words.number(card.hosts, 'host')}{people}",
         "",
         fitted_table(
@@ -35,13 +36,13 @@ def card_text(card: Card, digest: str) -> str:
     return _fit(lines)
 
 
-def held_out(figures: Measured, calibration: Calibration) -> Iterator[str]:
-    """What a model did on incidents that came later and on other hosts than what it had learnt from, in sentences."""
+def held_out(figures: Measured, calibration: Calibration, which: str = HELD_OUT) -> Iterator[str]:
+    """What a model did on incidents, in sentences. `which` says what they are: those that it had not learnt from, unless it says otherwise."""
     if not figures.asked:
         yield "not measured: too few incidents to hold some back"
         return
     yield (
-        f"held out, later and on other hosts: {words.number(figures.asked, 'incident')} asked, {figures.named:,} named, {figures.right:,} rightly"
+        f"{which}: {words.number(figures.asked, 'incident')} asked, {figures.named:,} named, {figures.right:,} rightly"
         + (f" (precision {figures.precision:.3f})" if figures.precision is not None else "")
         + f"; calibration error {figures.error:.3f}"
     )
@@ -51,18 +52,19 @@ def held_out(figures: Measured, calibration: Calibration) -> Iterator[str]:
         yield "it names nothing: its names of held-out incidents were too few, or not right often enough"
 
 
-def evaluated(held: Sequence[Held], calibration: Calibration, figures: Measured, style: str = "simple") -> str:
-    """The figures of each class, and of all."""
-    rows = []
+def evaluated(
+    held: Sequence[Held], calibration: Calibration, figures: Measured, classes: Collection[str], style: str = "simple", which: str = HELD_OUT
+) -> str:
+    """The figures of each class, and of all. `classes`: those with enough labels to be named."""
+    given, rows = given_names(held, calibration, classes), []
     for name in sorted({h.example.label for h in held} - {BACKGROUND}):
-        own = [h for h in held if h.example.label == name]
-        named = [h for h in held if is_name(h.answer, calibration.probability, calibration.likeness) and h.answer.fault_class == name]
-        named = named if calibration.enough else []
+        own = sum(h.example.label == name for h in held)
+        named = [h for h in given if h.answer.fault_class == name]
         right = sum(h.example.label == name for h in named)
-        rows.append((name, len(own), len(named), right, f"{right / len(named):.3f}" if named else "-", f"{right / len(own):.2f}"))
+        rows.append((name, own, len(named), right, f"{right / len(named):.3f}" if named else "-", f"{right / own:.2f}"))
     headings = ("class", "asked", "so named", "rightly", "precision", "recall")
     table = fitted_table(headings, rows, style, (("class", 16),), right=headings[1:])
-    return _fit([table, "", *held_out(figures, calibration)])
+    return _fit([table, "", *held_out(figures, calibration, which)])
 
 
 def explained(asked: Example, model: Model) -> str:
@@ -71,14 +73,15 @@ def explained(asked: Example, model: Model) -> str:
     chances = classifier.probabilities(classifier.scores(asked))
     order = sorted(range(len(chances)), key=lambda i: -chances[i])[:3]
     answer = classifier.answer(asked)
+    needed = likeness_needed(answer.probability, limits.likeness)
     said = _said(answer.fault_class, model, answer.probability, answer.likeness)
     lines = [f"{asked.id}  the rules say {asked.judged}; model {model.digest} says {said}"]
     lines += [f"  {_name(classifier.classes[i]):24} {chances[i]:.3f}" for i in order]
     lines += ["", f"what spoke for {_name(answer.fault_class)}"]
     lines += [f"  {weight:+.3f}  {words.clean(_feature(name), 60)}" for name, weight in classifier.spoke(asked, answer.fault_class)] or ["  nothing"]
     if answer.exemplar is not None:
-        like = f"likeness {answer.likeness:.2f}, {limits.likeness:.2f} is needed"
-        lines += ["", f"most like it ({like}): {answer.exemplar.incident}, labelled {answer.exemplar.fault_class}"]
+        like = f"likeness {answer.likeness:.2f}, {needed:.2f} is needed"
+        lines += ["", f"most like it ({like}): {words.clean(answer.exemplar.incident, 60)}, labelled {answer.exemplar.fault_class}"]
         lines.append(f"  {words.clean(answer.exemplar.line, 160)}")
     lines += ["", "its lines, masked"] + [f"  {words.clean(line, 160)}" for line in asked.lines] if asked.lines else ["", "no line of it was kept"]
     return _fit(lines)
@@ -106,8 +109,9 @@ def _said(name: str, model: Model, probability: float, like: float) -> str:
         return f"nothing: it was not shown that its names are right (it would say {name})"
     if not enough.get(name):
         return f"nothing: there were not enough labels for {name}"
+    needed = likeness_needed(probability, limits.likeness)
     lacks = [f"a probability of {probability:.2f}, {limits.probability:.2f} is needed"] if probability < limits.probability else []
-    lacks += [f"a likeness of {like:.2f}, {limits.likeness:.2f} is needed"] if like < limits.likeness else []
+    lacks += [f"a likeness of {like:.2f}, {needed:.2f} is needed"] if like < needed else []
     return f"nothing ({name} has {' and '.join(lacks)})" if lacks else name
 
 

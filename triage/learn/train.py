@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -51,11 +51,13 @@ def trained(examples: Sequence[Example], known: Knowledge, *, source: str, at: S
     classifier = fit(examples, known_nothing)
     classifier.temperature = calibration.temperature
     vectors = classifier.vectors
+    learnt = supports(examples)
     card = Card(
         triage=__version__, rules=known.version, features=FEATURES_VERSION, trained=datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         source=source, incidents=len(examples), hosts=len({e.host for e in examples}), people=sum(e.person for e in examples),
-        support=supports(examples), calibration=calibration, held_out=measured(held, calibration), classes=classifier.classes, names=vectors.names,
-        rarity=vectors.rarity, facts=vectors.facts, lines=vectors.lines, exemplars=classifier.exemplars,
+        support=learnt, calibration=calibration, held_out=measured(held, calibration, enough(learnt)),
+        classes=classifier.classes, names=vectors.names, rarity=vectors.rarity, facts=vectors.facts, lines=vectors.lines,
+        exemplars=classifier.exemplars,
     )  # fmt: skip
     return Trained(card, classifier, held)
 
@@ -68,6 +70,11 @@ def supports(examples: Sequence[Example]) -> tuple[Support, ...]:
         for name, (incidents, loops) in found.items()
         if name != BACKGROUND
     )
+
+
+def enough(learnt: Iterable[Support]) -> frozenset[str]:
+    """The classes with enough labels to be named."""
+    return frozenset(s.fault_class for s in learnt if s.enough)
 
 
 def document(card: Card) -> dict[str, object]:

@@ -49,7 +49,7 @@ def _lines(verdict: Verdict, knowledge: Knowledge, common: tuple[Hint, ...], wid
         yield f"  {known.title}"
     if verdict.by == "model" and verdict.opinion is not None:
         said = verdict.opinion
-        yield f"  named by a model ({said.probability:.0%} sure), not by a rule; most like {words.clean(said.incident)}, which is labelled so"
+        yield f"  {words.by_model(verdict)}; most like {words.clean(said.incident)}, which is labelled so"
     if verdict.attempts > 1:
         yield f"  {words.number(verdict.attempts - 1, 'restart')} after it failed, too: counted as attempts of this incident"
     yield from _times(verdict)

@@ -27,7 +27,8 @@ def _lines(verdict: Verdict, before: str, where: str) -> list[str]:
     of = verdict.incident
     seen = seen_at(verdict)
     when = f"{words.minute(seen.earliest)} UTC" if seen else "at a time not known"
-    what = f"{verdict.fault_class} (told as {before} before)" if before else verdict.fault_class
+    named = f"~ {verdict.fault_class}" if verdict.by == "model" else verdict.fault_class
+    what = f"{named} (told as {before} before)" if before else named
     facts = [f"on {words.clean(of.host or of.source, 80)}" if of.host or of.source else "", _death(verdict), _probe(verdict), _dump(verdict)]
     cited = f"{words.clean(verdict.root.place.file)}: {words.clean(verdict.root.text, WIDTH)}" if verdict.root else _silent(verdict)
     return [f"{when} {what}: " + ", ".join(fact for fact in facts if fact), f"  {cited}", f"  {where} {of.id}"]
@@ -55,6 +56,9 @@ def _dump(verdict: Verdict) -> str:
 
 
 def _silent(verdict: Verdict) -> str:
-    if not verdict.incident.events:
+    model = words.by_model(verdict)
+    if model:
+        return f"{model}: no line proves it"
+    if not verdict.incident.events and verdict.incident.boot is None:
         return "no log of its engine was read, so nothing says why"
     return verdict.missing[0] if verdict.missing else "no line says why"

@@ -63,7 +63,10 @@ def message(verdict: Verdict, say: Say) -> str:
     parts += [f"died after {words.span(of.time_to_death)}"] if of.time_to_death else []
     parts += [f"dump {of.dump_state}"] + ([f"first failing probe {words.outage_words(of.outage)}"] if of.outage else [])
     told = f"{', '.join(parts)} (incident {of.id})."
-    return f"{told} {say(verdict.root.text)}" if verdict.root else f"{told} Nothing that was read says why."
+    if verdict.root:
+        return f"{told} {say(verdict.root.text)}"
+    model = words.by_model(verdict)
+    return f"{told} The class was {model}: no line proves it." if model else f"{told} Nothing that was read says why."
 
 
 def _location(event: Event, say: Say) -> dict[str, Any]:

@@ -109,7 +109,7 @@ def _by_model(findings: Findings) -> Iterable[str]:
     """The model's share of the table, so that nobody takes it for what a rule has cited a line for."""
     chances = sorted(v.opinion.probability for v in findings.verdicts if v.by == "model" and v.opinion is not None)
     if chances:
-        sure = f"{chances[0]:.0%}" if chances[0] == chances[-1] else f"{chances[0]:.0%} to {chances[-1]:.0%}"
+        sure = " to ".join(dict.fromkeys(words.chance(chance) for chance in (chances[0], chances[-1])))
         named = words.number(len(chances), "incident")
         yield f"{MODEL} {named} named by a model, not by a rule: no line proves it ({sure} sure; `triage model explain ID PATH`)"
     doubted = [v.incident.id for v in findings.verdicts if v.by == "rules" and v.opinion is not None]

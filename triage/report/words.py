@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from datetime import UTC, datetime
 
-from triage.model import Hint, Instant, Outage, Place, Seconds, Span
+from triage.model import Hint, Instant, Outage, Place, Seconds, Span, Verdict
 
 SYMBOL_WORDS = {"r": "refused", "t": "timeout", "e": "5xx", "f": "failed", "?": "-"}
 IDS_SHOWN = 4
@@ -75,6 +75,16 @@ def number(count: int, noun: str) -> str:
     """`1 file`, `2 files`."""
     plural = noun + ("es" if noun.endswith(("s", "x", "ch")) else "s")
     return f"{count:,} {noun if count == 1 else plural}"
+
+
+def chance(share: float) -> str:
+    """A probability in per cent; never `100%`, for no model is that sure."""
+    return "over 99%" if share >= 0.995 else f"{share:.0%}"
+
+
+def by_model(verdict: Verdict) -> str:
+    """That a model gave the class, and how sure it is; nothing where rules did. It must stand wherever such a class is told."""
+    return f"named by a model ({chance(verdict.opinion.probability)} sure), not by a rule" if verdict.by == "model" and verdict.opinion else ""
 
 
 def outage_words(outage: Outage | None) -> str:
