@@ -92,6 +92,7 @@ Found = tuple[str, dict[str, str]]
 def _event(line: Event, rule: Rule, found: Found) -> Event:
     text, data = found
     kept = {"invocation": line.data["invocation"]} if "invocation" in line.data else {}
+    kept |= {"last": "yes"} if rule.is_last else {}
     frames, follows = (line.frames, line.follows) if rule.is_root else ((), False)
     return msgspec.structs.replace(
         line, kind=rule.kind, rule=rule.id, role=rule.role, fault=rule.fault, text=text, data={**data, **kept}, frames=frames, follows=follows
