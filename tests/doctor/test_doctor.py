@@ -19,7 +19,7 @@ from triage.doctor.findings import SECTIONS
 from triage.history.store import open_store
 
 ROOT = Path(__file__).parents[2]
-EXTRAS = {"learn": "sklearn", "remote": "fsspec", "ray": "ray", "fleet": "duckdb", "pages": "altair"}
+EXTRAS = {"learn": "sklearn", "remote": "fsspec", "ray": "ray", "fleet": "duckdb", "pages": "jinja2"}
 
 
 @pytest.fixture(autouse=True)

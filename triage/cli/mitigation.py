@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
 import click
 
 from triage.cli.ledger_place import WRONG, all_of, journal_path, journalled, ledger_option, one_of
+from triage.cli.mitigation_check import check
 from triage.cli.options import knowledge, rules_option
 from triage.cli.recording import store_option
 from triage.cli.values import Moment, check_names
 from triage.cli.writing import emit
 
-ELSEWHERE = {"check": "triage.cli.mitigation_check"}
 
-
-class Lazy(click.Group):
-    """A group whose larger commands live in modules of their own, which are imported when they are named or listed."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        present = [name for name, module in ELSEWHERE.items() if importlib.util.find_spec(module)]
-        return sorted({*super().list_commands(ctx), *present})
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in ELSEWHERE:
-            return super().get_command(ctx, cmd_name)
-        command: click.Command = getattr(importlib.import_module(ELSEWHERE[cmd_name]), cmd_name)
-        return command
-
-
-@click.group(cls=Lazy)
+@click.group()
 def mitigation() -> None:
     """Register a mitigation before it is judged, and say what becomes of it.
 
@@ -44,6 +28,9 @@ def mitigation() -> None:
       triage mitigation claim car-off                      # it is applied: hold it against the boots from now on
       triage mitigation withdraw car-off --reason 'refuted, and it costs a quarter of decode'
     """
+
+
+mitigation.add_command(check)
 
 
 @mitigation.command()

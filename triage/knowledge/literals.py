@@ -27,7 +27,7 @@ def literals(expression: bytes) -> Texts:
     Of several such sets it is the one whose shortest text is longest, as the rarest. Raises re.error for what is no regex.
 
     >>> sorted(literals(rb"NVRM: Xid .{0,80}(?:out of|no more) memory"))
-    [b'nvrm: xid ']
+    [b'no more memory', b'out of memory']
     >>> literals(rb"\\d+")
     frozenset()
     """
