@@ -128,7 +128,7 @@ def test_batches_hold_every_task_once_and_the_dearest_come_first(logs: Path) -> 
 )
 def test_a_run_that_is_ended_leaves_no_process_behind(tmp_path: Path, sent: signal.Signals, code: int, told: str) -> None:
     for number in range(12):
-        (tmp_path / f"engine-{number}.log").write_bytes(WEEKS * 60)
+        (tmp_path / f"engine-{number}.log").write_bytes(WEEKS * 200)
     run = subprocess.Popen(
         [sys.executable, "-m", "triage", "classify", str(tmp_path), "--jobs", "2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

@@ -46,6 +46,21 @@ def test_no_more_than_two_lie_ready_and_the_thread_ends_with_whoever_asked() -> 
     assert threading.active_count() == before
 
 
+def test_a_generator_that_nobody_draws_from_any_more_is_closed() -> None:
+    closed = []
+
+    def opened() -> Iterator[int]:
+        try:
+            yield from range(1000)
+        finally:
+            closed.append(True)
+
+    items = one_ahead(opened())
+    next(items)
+    items.close()  # type: ignore[attr-defined]
+    assert closed == [True]
+
+
 def test_without_threads_everything_comes_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(_thread: object) -> None:
         raise RuntimeError("can't start new thread")

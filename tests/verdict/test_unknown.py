@@ -65,5 +65,5 @@ def test_a_cluster_is_of_the_family_that_most_of_it_is() -> None:
 
 def test_text_likeness_joins_words_that_are_spelt_nearly_alike() -> None:
     pytest.importorskip("sklearn")
-    given = [verdict("the page-table walker lost its root"), verdict("page tables walkers lost their roots"), verdict("the licence server is gone")]
+    given = [verdict("the page-table walker lost its root"), verdict("the page-tables walker has lost its roots"), verdict("a licence is gone")]
     assert sizes(clusters(given, "text")) == [2, 1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from queue import SimpleQueue
 from threading import Semaphore, Thread
 from typing import Generic, TypeVar
@@ -32,7 +32,14 @@ class _Drawer(Generic[T]):
         except BaseException as error:  # it belongs to whoever waits for the item
             last = error
         finally:
+            _close(self.items)
             self.drawn.put(last)
+
+
+def _close(items: Iterator[T]) -> None:
+    """Lets a generator end where it stands, with the files that it has open."""
+    if isinstance(items, Generator):
+        items.close()
 
 
 def one_ahead(items: Iterator[T]) -> Iterator[T]:
