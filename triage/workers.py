@@ -44,11 +44,16 @@ class Batch(NamedTuple):
 
 
 class _Shared(NamedTuple):
-    """What the processes have in common: rules, options, and how many bytes they have read, all of them."""
+    """What the processes have in common: rules, options, how many bytes they have read, all of them, and whether they shall stop."""
 
     table: RuleTable
     options: Options
     read: Synchronized[int]
+    stop: Synchronized[int]
+
+
+class _StoppedError(Exception):
+    """Nobody waits for what this process reads."""
 
 
 _shared: list[_Shared] = []
@@ -125,16 +130,13 @@ def _read_at_once(
 
     table.ready()
     fork = multiprocessing.get_context("fork")
-    shared = _Shared(table, options, fork.Value("Q", 0))
+    shared = _Shared(table, options, fork.Value("Q", 0), fork.Value("Q", 0))
     _shared[:] = [shared]
     pool = ProcessPoolExecutor(jobs, fork, initializer=_begin)
     try:
         yield from _done({pool.submit(_read, batch.tasks): batch for batch in batches}, shared, told)
-    except BaseException:
-        for child in multiprocessing.active_children():
-            child.terminate()
-        raise
     finally:
+        shared.stop.value = 1  # they end by themselves at the next piece: one that is killed while it answers leaves half an answer to wait for
         pool.shutdown(cancel_futures=True)
         _shared.clear()
 
@@ -161,8 +163,8 @@ def _done(waiting: dict[Future[bytes], Batch], shared: _Shared, told: Callable[[
 
 
 def _begin() -> None:
-    """A process begins: Ctrl-C, which all of a terminal's processes get, ends it without a word, and so does the end of the one that asked."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """A process begins: Ctrl-C, which all of a terminal's processes get, is for the one that asked to hear; with its end this one ends, too."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_the_parent, daemon=True).start()
 
 
@@ -184,5 +186,7 @@ def _read(tasks: tuple[Task, ...]) -> bytes:
     def told(size: int) -> None:
         with shared.read.get_lock():
             shared.read.value += size
+        if shared.stop.value:
+            raise _StoppedError
 
     return packed([read_source(source, kind, shared.table, shared.options, told) for _, source, kind in tasks])
