@@ -60,6 +60,11 @@ def test_arguments_nested_too_deeply_are_not_read() -> None:
     assert presence(["--x=1"], boot(args="{'x':" + "[" * 50_000)) == "cannot be observed"
 
 
+def test_a_value_that_was_cut_off_decides_nothing() -> None:
+    assert presence(["--max-num-seqs=64"], boot(args="{'model': 'm', 'max_num_seqs': 6")) == "cannot be observed"
+    assert presence(["--max-num-seqs=64"], boot(args="{'model': 'm', 'max_num_seqs': 6}")) == "fails"
+
+
 def test_what_else_is_different_is_told_and_the_change_itself_is_not() -> None:
     before = boot(nccl_version="2.27.7", VLLM_X="1", NCCL_DEBUG="INFO", args="{'model': 'm', 'max_num_seqs': 64}")
     now = boot(nccl_version="2.28.9", VLLM_X="0", args="{'model': 'm', 'kv_cache_dtype': 'fp8', 'compilation_config': {'level': 0}}")

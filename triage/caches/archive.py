@@ -17,6 +17,7 @@ from typing import IO, cast
 
 from triage.caches.manifest import NAME, ArchiveError, Entry, Kept, Manifest, from_json, kept_of, lives, to_json
 from triage.caches.records import Cache, File, Origin
+from triage.history.locking import locked
 from triage.knowledge.caches import CacheKind
 from triage.model import Boot, Seconds
 from triage.sources.paths import reason
@@ -100,19 +101,6 @@ def _alone(partial: str, path: str) -> Iterator[IO[bytes]]:
 def _stands(partial: str, file: IO[bytes]) -> bool:
     """Whether the path still leads to the file that was written."""
     return os.path.samestat(os.stat(partial), os.fstat(file.fileno()))
-
-
-def locked(file: IO[bytes]) -> bool:
-    """Takes the lock of a file until it is closed; whether nobody else has it. Without flock nobody has."""
-    try:
-        import fcntl
-    except ImportError:
-        return True
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def _named(partial: str, path: str) -> None:

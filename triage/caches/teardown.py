@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from triage.caches.archive import Order, locked, verified, write
+from triage.caches.archive import Order, verified, write
 from triage.caches.manifest import ArchiveError, Kept, Manifest
 from triage.caches.records import Cache, Hold
 from triage.caches.removal import Looking, Outcome, remove, under
+from triage.history.locking import locked
 from triage.model import Seconds
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import locale
 import os
-import re
 import sys
 from collections.abc import Collection, Iterator
 
 from triage.doctor.findings import Finding, State
+from triage.history.secrets import is_secret
 
 OWN = ("TRIAGE_CACHE", "TRIAGE_SCANNER", "TRIAGE_STORE", "TRIAGE_LEDGER")
-_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|HEADER|AUTH", re.IGNORECASE)
+HEADER = "HEADER"  # of a request of the prober, which may hold a key
 LONGEST = 60
 
 
@@ -19,7 +19,7 @@ def variables(known: Collection[str]) -> Iterator[Finding]:
     """Each TRIAGE_* variable that is set; `known` are those of the options. Values of what may be a secret are not told."""
     given = sorted(name for name in os.environ if name.startswith("TRIAGE_"))
     for name in given:
-        value = "(set, not shown)" if _SECRET.search(name) else os.environ[name][:LONGEST]
+        value = "(set, not shown)" if is_secret(name) or HEADER in name else os.environ[name][:LONGEST]
         if name in known or name in OWN:
             yield Finding("variables", name, "ok", value or "(empty)")
         else:

@@ -9,9 +9,10 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import Self
 
 from triage.history.errors import BusyError, StoreError, in_words
+from triage.history.locking import locked
 from triage.history.place import default_store, refuse_network
 from triage.history.schema import migrate, version_of
 from triage.model import Seconds
@@ -128,21 +129,9 @@ def one_at_a_time(path: Path, wait: Seconds, sleep: Callable[[float], None] = ti
         raise in_words(str(path), error) from error
     with os.fdopen(handle, "rb+") as file:
         waited = 0.0
-        while not _locked(file):
+        while not locked(file):
             if waited >= wait:
                 raise BusyError(f"the history {path}: another run is still recording; this one leaves it to that")
             sleep(POLL)
             waited += POLL
         yield
-
-
-def _locked(file: IO[bytes]) -> bool:
-    try:
-        import fcntl
-    except ImportError:
-        return True
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True

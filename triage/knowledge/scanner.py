@@ -31,17 +31,19 @@ class Scanner:
     """Scans pieces of bytes for all patterns at once (Hyperscan block mode: linear time whatever the input; or the fallback).
 
     `once`: the indices of patterns of which only one match is reported in each piece. `keep`: whether the compiled database is kept for
-    the next run. Raises RuleError where a pattern cannot be compiled; the message
+    the next run. `engine`: what scans, where it was compiled already. Raises RuleError where a pattern cannot be compiled; the message
     names the rule.
     """
 
-    def __init__(self, patterns: Sequence[ScanPattern], *, once: Collection[int] = (), keep: bool = True) -> None:
+    def __init__(
+        self, patterns: Sequence[ScanPattern], *, once: Collection[int] = (), keep: bool = True, engine: _Hyperscan | Fallback | None = None
+    ) -> None:
         self.patterns = tuple(p._replace(once=True) if index in once else p for index, p in enumerate(patterns))
-        self._engine = _engine(self.patterns, keep=keep)
+        self._engine = engine or _engine(self.patterns, keep=keep)
 
     def twin(self) -> Scanner:
         """Another scanner for the same patterns, which may run in another thread at the same time."""
-        return _Twin(self.patterns, self._engine.twin())
+        return Scanner(self.patterns, engine=self._engine.twin())
 
     def scan(self, data: bytes) -> Hits:
         """`(end offset, pattern index)` of every possible match, ordered by offset."""
@@ -50,12 +52,6 @@ class Scanner:
     def run(self, data: bytes) -> None:
         """Scans `data` and tells nobody: what the scan alone costs can be measured so."""
         self._engine.run(data)
-
-
-class _Twin(Scanner):
-    def __init__(self, patterns: tuple[ScanPattern, ...], engine: _Hyperscan | Fallback) -> None:
-        self.patterns = patterns
-        self._engine = engine
 
 
 class _Hyperscan:

@@ -6,12 +6,12 @@ and is never taken from a compose file. Values are compared as values: 0.9 is 0.
 
 from __future__ import annotations
 
-import ast
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from triage.history.secrets import is_secret, looks_secret
+from triage.ledger.literal import value as value_of
 from triage.model import Boot
 
 Presence = Literal["holds", "fails", "cannot be observed"]
@@ -66,12 +66,7 @@ def parted(change: str) -> tuple[list[str], Any]:
 def arguments(config: Mapping[str, str]) -> dict[str, Any]:
     """The options that a boot was given, as it printed them; nothing where it did not, or not readably."""
     text = config.get("args", "")
-    if not text.startswith("{") or len(text) > LONGEST:
-        return {}
-    try:
-        told = ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return {}
+    told = value_of(text) if text.startswith("{") and text.rstrip().endswith("}") else None  # of a line that was cut off the last value may be half
     return {str(key): value for key, value in told.items()} if isinstance(told, dict) else {}
 
 

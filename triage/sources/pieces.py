@@ -55,7 +55,7 @@ def pieces(
     current: Piece | None = None
     try:
         read = _all(source, clock, max(size, 2), [] if problems is None else problems, numbered, look)
-        for piece in chain(read if look is None or not is_big(source.files) else one_ahead(read), (None,)):
+        for piece in chain(read if look is None or not _is_big(source.files) else one_ahead(read), (None,)):
             if piece is not None and piece.is_first:
                 _learn_the_year(piece, clock)
             if current is not None:
@@ -97,7 +97,7 @@ def lines_of(piece: Piece) -> Iterator[Line]:
         position = max(line.end, position) + 1
 
 
-def is_big(files: Sequence[str]) -> bool:
+def _is_big(files: Sequence[str]) -> bool:
     """Whether files are to be read whose bytes are always there, and enough of them that a thread is worth its start."""
     try:
         return all(is_regular(file) for file in files) and sum(os.path.getsize(path_of(file)) for file in files) > WORTH_A_THREAD

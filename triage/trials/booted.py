@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
-import re
 from collections.abc import Iterator, Mapping
 
+from triage.history.secrets import is_secret
+from triage.ledger.literal import pairs, value
 from triage.model import Boot
 
-_PAIR = re.compile(r"[\"']?(?P<name>[A-Za-z_]\w{0,80})[\"']?(?:: |=)(?P<value>\"[^\"]*\"|'[^']*'|[^,{}()\[\]]{1,200})")
-_SECRET = re.compile(r"(?:^|[_-])(?:key|token|secret|password|credentials?|auth\w*)$|api_?key", re.IGNORECASE)
 # What the log tells of a boot and nobody chose: it differs between two boots of the same configuration.
 _MEASURED = frozenset(
     ("pid", "port", "host", "rank", "world_size", "dp_rank", "pp_rank", "tp_rank", "args", "config", "model_gib", "kv_cache_gib", "kv_cache_tokens",
@@ -21,7 +19,7 @@ _MEASURED = frozenset(
 def booted(boot: Boot) -> dict[str, str]:
     """Name and value of everything that the boot's lines tell; what was resolved stands over what was asked for."""
     asked = dict(_arguments(boot.config.get("args", "")))
-    return {**asked, **{name: value for name, value in boot.config.items() if name not in ("args", "config") and not _SECRET.search(name)}}
+    return {**asked, **{name: value for name, value in boot.config.items() if name not in ("args", "config") and not is_secret(name)}}
 
 
 def chosen(told: Mapping[str, str]) -> dict[str, str]:
@@ -61,9 +59,6 @@ def _plain(text: str) -> str:
 
 
 def _arguments(text: str) -> Iterator[tuple[str, str]]:
-    try:
-        told = ast.literal_eval(text) if text.startswith("{") and len(text) < 100_000 else None
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        told = None
-    pairs = told.items() if isinstance(told, dict) else ((found["name"], found["value"].strip("'\"")) for found in _PAIR.finditer(text))
-    yield from ((str(name), str(value)) for name, value in pairs if not _SECRET.search(str(name)))
+    told = value(text) if text.startswith("{") else pairs(text)
+    if isinstance(told, dict):
+        yield from ((str(name), str(each)) for name, each in told.items() if not is_secret(str(name)))
