@@ -85,7 +85,7 @@ class Asides:
             periodic, loud = self._parted(self._all_hits(piece))
         if not periodic or self._is_stall(periodic[0]) or (telling and telling[0] < periodic[0][0]):
             self._catch_up()
-        elif periodic:
+        else:
             self._last = None
         self.pulse.sample(piece, periodic, base)
         if self._repeated:
