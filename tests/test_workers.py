@@ -24,6 +24,8 @@ from triage.sources.paths import STDIN
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 KNOWN = load()
+# What a shell runs in the background ignores Ctrl-C, and so does all that it starts, such as these tests.
+HEARS_INTERRUPTS = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from triage.cli.main import main; main()"
 WEEKS = (FIXTURES / "outage-weeks" / "logs" / "vllm.log").read_bytes()
 
 
@@ -128,21 +130,23 @@ def test_batches_hold_every_task_once_and_the_dearest_come_first(logs: Path) -> 
 )
 def test_a_run_that_is_ended_leaves_no_process_behind(tmp_path: Path, sent: signal.Signals, code: int, told: str) -> None:
     for number in range(12):
-        (tmp_path / f"engine-{number}.log").write_bytes(WEEKS * 200)
-    run = subprocess.Popen(
-        [sys.executable, "-m", "triage", "classify", str(tmp_path), "--jobs", "2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert wait_for(lambda: len(children_of(run.pid)) == 2), "two processes have begun"
-    children = children_of(run.pid)
-    run.send_signal(sent)
-    assert run.wait(timeout=60) == code
+        (tmp_path / f"engine-{number}.log").write_bytes(WEEKS * 60)
+    with subprocess.Popen(
+        [sys.executable, "-c", HEARS_INTERRUPTS, "classify", str(tmp_path), "--jobs", "2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as run:
+        try:
+            assert wait_for(lambda: len(children_of(run.pid)) == 2), "two processes have begun"
+            children = children_of(run.pid)
+            run.send_signal(sent)
+            out, err = run.communicate(timeout=60)
+        finally:
+            run.kill()
+    assert (run.returncode, out, err) == (code, "", told)
     try:
         assert wait_for(lambda: not any(Path(f"/proc/{child}").exists() for child in children))
     finally:
         for child in filter(lambda child: Path(f"/proc/{child}").exists(), children):
             os.kill(child, signal.SIGKILL)
-    out, err = run.communicate(timeout=60)
-    assert (out, err) == ("", told)
 
 
 def children_of(pid: int) -> list[int]:
