@@ -78,14 +78,18 @@ class EngineParser:
         if self._repeats.is_enough(hits):
             return
         begin, raw = whole_line(piece.data, hits)
-        if self._repeats.is_settled(said := wording(raw, hits)):
+        several = len(self._streams) > 1
+        if self._repeats.is_flood(hits, raw, several=several) or self._repeats.is_settled(said := wording(raw, hits)):
             return
         told: set[tuple[int, int]] = set()
         echoes: set[int] = set()
+        silent = {index for _, index in hits}
         wanted = 0
         for end, index in self._echoes_first(hits, begin + self._own_length(piece, raw)):
             rule = self.table[index]
-            if self._repeats.is_plenty(index, raw, several=len(self._streams) > 1):
+            plenty = self._repeats.is_plenty(index, raw, several=several)
+            if plenty and not rule.is_echo:
+                silent.discard(index)
                 wanted += 1
                 continue
             line = self._line(piece, end - 1)
@@ -95,12 +99,16 @@ class EngineParser:
             matched = self._matched(piece.file, line, rule)
             if matched is None:
                 continue
+            silent.discard(index)
             if rule.is_echo:
                 echoes.add(line.start)
-            if self._is_wanted(rule, index, raw):
+            if plenty:
+                wanted += 1
+            elif self._is_wanted(rule, index, raw):
                 wanted += 1
                 if event := self._event(piece, line, rule, matched):
                     yield event
+        self._repeats.silence(raw, silent)
         if echoes and not wanted:
             self._repeats.settle(said)
 

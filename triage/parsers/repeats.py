@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
+from collections.abc import Iterable
 from typing import TypeVar
 
 from triage.knowledge.scanner import Hits
@@ -17,8 +18,14 @@ MARKS_PER_LIFE = 4096  # lines that speak for a common cause, such as a unit rel
 EVIDENCE_PER_RULE = 64
 ENDS_PER_RULE = 16  # marks of an end and echoes of it: the first ones tell all
 MINUTES = 16
+FLOOD_MINUTES = 8  # after so many minutes on end that were full of a rule's lines,
+FLOOD_LINES = 4  # so many more in each minute say that it goes on
+PAUSE_MINUTES = 5
+DAY_MINUTES = 1440
 STAMPED_WITHIN = 200
+DAY_BYTES = 6
 _DIGITS = b"0123456789"
+_CLOCKS = re.compile(rb"(?:\d[\d/-]*[T ])?\d\d:\d\d:\d\d[\d.,]*")
 _MINUTE = re.compile(rb"\d\d:\d\d(?=:\d\d)")
 
 T = TypeVar("T")
@@ -26,13 +33,25 @@ Wording = tuple[bytes, frozenset[int]]
 
 
 class _Evidence:
-    """How many lines of a rule were met, and in which minutes; several streams may have clocks of their own."""
+    """How many lines of a rule were met, in which minutes, and how many times on end they were as many as are wanted.
 
-    __slots__ = ("count", "minutes")
+    Several streams may have clocks of their own.
+    """
+
+    __slots__ = ("count", "full", "minutes")
 
     def __init__(self) -> None:
         self.count = 0
+        self.full = 0
         self.minutes: deque[bytes] = deque(maxlen=MINUTES)
+
+    def is_full(self, most: int) -> bool:
+        return self.count >= (most if self.full < FLOOD_MINUTES else min(most, FLOOD_LINES))
+
+    def begin(self, minute: bytes) -> None:
+        """Another minute than those that were full."""
+        self.count = 0
+        self.full = self.full + 1 if _apart(self.minutes[-1], minute) <= PAUSE_MINUTES else 0
 
 
 class Repeats:
@@ -45,38 +64,68 @@ class Repeats:
         self._most_evidence = [_most_evidence(rule) for rule in table.rules]
         self._evidence: dict[int, _Evidence] = {}  # of each other rule
         self._settled: set[Wording] = set()
+        self._silent: set[tuple[bytes, int]] = set()
+        self._stamped = (b"", b"")
+        self._flooded: tuple[tuple[bytes, bool], set[tuple[frozenset[int], bytes | None]]] = ((b"", False), set())
         self._misses: set[tuple[str, str, str, str]] = set()
 
     def new_life(self) -> None:
         """An engine boots: what was harmless is told anew, and evidence is counted anew."""
         self._harmless.clear()
         self._settled.clear()
-        self.new_piece()
+        self._evidence.clear()
+        self._flooded[1].clear()
 
     def new_piece(self) -> None:
-        """Another part of the log begins, which may have no clock: evidence is counted anew."""
-        self._evidence.clear()
+        """Another part of the log begins: where lines have no clock, evidence is counted anew."""
+        self._evidence = {index: evidence for index, evidence in self._evidence.items() if b"" not in evidence.minutes}
+        self._flooded[1].clear()
 
     def is_plenty(self, index: int, raw: bytes, *, several: bool) -> bool:
         """Whether a rule was met so often, in the minute of this line, that one more says nothing new. `several`: streams share the log."""
         evidence = self._evidence.get(index)
-        if evidence is None or evidence.count < (EVIDENCE_PER_RULE if several else self._most_evidence[index]):
+        if evidence is None or not evidence.is_full(EVIDENCE_PER_RULE if several else self._most_evidence[index]):
             return False
-        if _minute(raw) in evidence.minutes:
+        minute = self._minute(raw)
+        if minute in evidence.minutes:
             return True
-        evidence.count = 0
+        evidence.begin(minute)
         return False
 
     def count(self, index: int, raw: bytes) -> None:
         """Counts one line that is evidence."""
         evidence = self._evidence.setdefault(index, _Evidence())
         if not evidence.count:
-            evidence.minutes.append(_minute(raw))
+            evidence.minutes.append(self._minute(raw))
         evidence.count += 1
 
     def is_enough(self, hits: Hits) -> bool:
         """Whether all that these hits may tell is harmless and was told often enough."""
-        return all(self._harmless[index] >= self._most_harmless[index] for _, index in hits)
+        return all(self._is_enough(index) for _, index in hits)
+
+    def is_flood(self, hits: Hits, raw: bytes, *, several: bool) -> bool:
+        """Whether one more line with these hits says nothing new, whatever it is."""
+        indices = frozenset(index for _, index in hits)
+        now = self._minute(raw), several
+        if self._flooded[0] != now:
+            self._flooded = (now, set())
+        content = _content(raw)
+        if (indices, None) in self._flooded[1] or (indices, content) in self._flooded[1]:
+            return True
+        new = [i for i in indices if not self._is_enough(i) and not self.is_plenty(i, raw, several=several)]
+        if new and (content is None or any((content, index) not in self._silent for index in new)):
+            return False
+        _keep(self._flooded[1], (indices, content if new else None))
+        return True
+
+    def _minute(self, raw: bytes) -> bytes:
+        """When a line was written: several rules ask it of one line."""
+        if self._stamped[0] is not raw:
+            self._stamped = (raw, _minute(raw))
+        return self._stamped[1]
+
+    def _is_enough(self, index: int) -> bool:
+        return self._harmless[index] >= self._most_harmless[index]
 
     def is_told(self, index: int) -> bool:
         """Counts one line of a harmless rule; whether it is still worth an event."""
@@ -91,6 +140,12 @@ class Repeats:
         """Remembers that."""
         if len(wording[0]) <= LONGEST:
             _keep(self._settled, wording)
+
+    def silence(self, raw: bytes, indices: Iterable[int]) -> None:
+        """Remembers of a line that these rules, which hit it, say nothing there: they do not match exactly, or an echo does."""
+        if (content := _content(raw)) is not None:
+            for index in indices:
+                _keep(self._silent, (content, index))
 
     def is_miss(self, rule: Rule, who: Tag) -> bool:
         """Whether a rule is known not to match what this process says."""
@@ -109,9 +164,22 @@ def _most_evidence(rule: Rule) -> int:
 
 
 def _minute(raw: bytes) -> bytes:
-    """The hour and minute that a line is stamped with; nothing where it has no clock."""
+    """The day, hour and minute that a line is stamped with, as far as six bytes before the clock hold a day; nothing where it has no clock."""
     found = _MINUTE.search(raw, 0, STAMPED_WITHIN)
-    return found[0] if found else b""
+    return raw[max(0, found.start() - DAY_BYTES) : found.end()] if found else b""
+
+
+def _content(raw: bytes) -> bytes | None:
+    """A line without its clocks; None for a long one, and for what carriage returns part into several."""
+    return None if len(raw) > LONGEST or b"\r" in raw else _CLOCKS.sub(b"", raw)
+
+
+def _apart(one: bytes, other: bytes) -> int:
+    """How many minutes lie between two times of the day, forwards; none where a line has no clock."""
+    if not (one and other):
+        return 0
+    first, last = (int(at[-5:-3]) * 60 + int(at[-2:]) for at in (one, other))
+    return (last - first) % DAY_MINUTES
 
 
 def _keep(kept: set[T], one: T) -> None:

@@ -7,11 +7,12 @@ kernel event joins the incident whose time it overlaps, and stands alone where t
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
 from triage.model import Boot, Dump, Event, Incident, Instant, Outage, Seconds
+from triage.timeline.spans import Spans
 
 SLACK: Seconds = 120.0
 KERNEL_BEFORE: Seconds = 120.0
@@ -31,14 +32,14 @@ class Window(msgspec.Struct, frozen=True):
 
 def join(boots: Sequence[Boot], outages: Sequence[Outage], dumps: Sequence[Dump], kernel: Sequence[Event]) -> list[Incident]:
     """Incidents of all engines, each with its share of the outages, dumps and kernel events; ordered by time."""
-    incidents = _of_boots(boots)
-    incidents, lone_outages = _with_outages(incidents, outages)
-    incidents += [_of_outage(outage, boots) for outage in lone_outages]
-    incidents, lone_dumps = _with_dumps(incidents, dumps)
-    incidents += [_of_dump(dump) for dump in lone_dumps if dump.onset is not None or dump.suspects]  # else nothing was stuck in it
-    incidents, lone_kernel = _with_kernel(incidents, kernel)
-    incidents += [_of_kernel(cluster) for cluster in _clusters(lone_kernel)]
-    return sorted(incidents, key=_when)
+    joined = _Joined(_of_boots(boots))
+    lone_outages = [outage for outage in sorted(outages, key=lambda o: o.onset.earliest) if not joined.with_outage(outage)]
+    joined.add(_of_outages(lone_outages, boots))
+    lone_dumps = [dump for dump in dumps if not joined.with_dump(dump)]
+    joined.add(_of_dump(dump) for dump in lone_dumps if dump.onset is not None or dump.suspects)  # else nothing was stuck in it
+    lone_kernel = [event for event in kernel if not joined.with_kernel(event)]
+    joined.add(_of_kernel(cluster) for cluster in _clusters(lone_kernel))
+    return sorted(joined.incidents, key=_when)
 
 
 def window(incident: Incident) -> Window | None:
@@ -99,37 +100,99 @@ def incident_id(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:8]
 
 
-def _with_outages(incidents: list[Incident], outages: Sequence[Outage]) -> tuple[list[Incident], list[Outage]]:
-    alone = []
-    for outage in sorted(outages, key=lambda o: o.onset.earliest):
-        index = _best(incidents, outage)
+class _Joined:
+    """The incidents so far and when each has its evidence; what joins them finds its own among thousands."""
+
+    def __init__(self, incidents: Iterable[Incident]) -> None:
+        self.incidents: list[Incident] = []
+        self._windows: list[Window | None] = []
+        self._spans = Spans()
+        self.add(incidents)
+
+    def add(self, incidents: Iterable[Incident]) -> None:
+        for incident in incidents:
+            self.incidents.append(incident)
+            self._windows.append(None)
+            self._look(len(self.incidents) - 1)
+
+    def _look(self, index: int) -> None:
+        self._windows[index] = span = window(self.incidents[index])
+        if span is not None:
+            self._spans.put(index, span.start, max(span.end, span.death))
+
+    def _replace(self, index: int | None, **fields: object) -> bool:
         if index is None:
-            alone.append(outage)
-        else:
-            incidents[index] = msgspec.structs.replace(incidents[index], outage=outage)
-    return incidents, alone
+            return False
+        self.incidents[index] = msgspec.structs.replace(self.incidents[index], **fields)
+        self._look(index)
+        return True
 
+    def _near(self, low: Seconds, high: Seconds) -> Iterator[tuple[int, Incident, Window]]:
+        """The incidents whose evidence may lie between two times."""
+        for index in self._spans.reaching(low, high):
+            if span := self._windows[index]:
+                yield index, self.incidents[index], span
 
-def _best(incidents: Sequence[Incident], outage: Outage) -> int | None:
-    """The incident without an outage yet whose death lies in the outage, or nearest to it."""
-    ended = outage.ended.latest if outage.ended else outage.began.latest + LONGEST_RESTART
-    best, best_distance = None, float("inf")
-    for index, incident in enumerate(incidents):
-        span = window(incident)
-        if incident.outage or span is None or span.death > ended + SLACK or max(span.end, span.death) < outage.onset.earliest - SLACK:
-            continue
-        distance = _distance(span.death, outage.onset.earliest, ended)
-        if distance < best_distance:
-            best, best_distance = index, distance
-    return best
+    def with_outage(self, outage: Outage) -> bool:
+        """Whether the outage has found its incident: the one without another whose death lies in it, or nearest to it."""
+        began, ended = outage.onset.earliest, outage.ended.latest if outage.ended else outage.began.latest + LONGEST_RESTART
+        able = [
+            (_distance(span.death, began, ended), index)
+            for index, incident, span in self._near(began - SLACK, ended + SLACK)
+            if not incident.outage and span.death <= ended + SLACK and max(span.end, span.death) >= began - SLACK
+        ]
+        return self._replace(min(able)[1] if able else None, outage=outage)
+
+    def with_dump(self, dump: Dump) -> bool:
+        """Whether the dump has found its incident."""
+        return self._replace(self._life_of(dump), idle_dump=dump) if dump.idle else self._replace(self._home_of(dump), dump=dump)
+
+    def _home_of(self, dump: Dump) -> int | None:
+        if dump.onset is None:
+            return None
+        low, high = dump.onset.earliest - SLACK, dump.onset.latest + (dump.timeout or 600.0) + 2 * SLACK
+        return next((index for index, incident, span in self._near(low, high) if not incident.dump and low <= span.death <= high), None)
+
+    def _life_of(self, dump: Dump) -> int | None:
+        """The incident that ended the life in which a dump without anybody stuck was made; none where several may have."""
+        if dump.newest is None:
+            return None
+        found = []
+        for index, incident in enumerate(self.incidents):
+            span, start = self._windows[index], incident.boot.start if incident.boot else None
+            if span and start and not incident.idle_dump and start.earliest - SLACK <= dump.newest.earliest <= span.death + SLACK:
+                found.append(index)
+        return found[0] if len(found) == 1 else None
+
+    def with_kernel(self, event: Event) -> bool:
+        """Whether a line of the kernel has found the incident that it struck: the first one that it can belong to."""
+        if event.at is None:
+            return False
+        at = event.at.earliest
+        able = self._near(at - KERNEL_AFTER, at + KERNEL_BEFORE)
+        index = next((i for i, _, span in able if span.start - KERNEL_BEFORE <= at <= span.death + KERNEL_AFTER), None)
+        return self._replace(index, events=(*self.incidents[index].events, event) if index is not None else ())
 
 
 def _distance(moment: Seconds, start: Seconds, end: Seconds) -> Seconds:
     return max(start - moment, moment - end, 0.0)
 
 
-def _of_outage(outage: Outage, boots: Sequence[Boot]) -> Incident:
-    boot = next((b for b in boots if _covers(b, outage)), None)
+def _of_outages(outages: Sequence[Outage], boots: Sequence[Boot]) -> list[Incident]:
+    """Outages that nothing else explains, each with what the boot that it fell into said around it."""
+    lives = Spans()
+    for number, boot in enumerate(boots if outages else ()):
+        times = [e.at for e in boot.events if e.at]
+        if times:
+            lives.put(number, times[0].earliest, times[-1].latest + SLACK)
+    made = []
+    for outage in outages:
+        covering = lives.reaching(outage.began.earliest, outage.began.earliest)
+        made.append(_of_outage(outage, boots[covering[0]] if covering else None))
+    return made
+
+
+def _of_outage(outage: Outage, boot: Boot | None) -> Incident:
     around = tuple(e for e in boot.events if e.at and _near(e.at, outage)) if boot else ()
     return Incident(
         id=incident_id("outage", outage.target, f"{outage.began.earliest:.0f}"),
@@ -143,75 +206,14 @@ def _of_outage(outage: Outage, boots: Sequence[Boot]) -> Incident:
     )
 
 
-def _covers(boot: Boot, outage: Outage) -> bool:
-    times = [e.at for e in boot.events if e.at]
-    return bool(times) and times[0].earliest <= outage.began.earliest <= times[-1].latest + SLACK
-
-
 def _near(at: Instant, outage: Outage) -> bool:
     ended = outage.ended.latest if outage.ended else outage.began.latest
     return outage.onset.earliest - SLACK <= at.earliest <= ended + SLACK
 
 
-def _with_dumps(incidents: list[Incident], dumps: Sequence[Dump]) -> tuple[list[Incident], list[Dump]]:
-    alone = []
-    for dump in dumps:
-        index = _life_of(incidents, dump) if dump.idle else _home_of(incidents, dump)
-        if index is None:
-            alone.append(dump)
-        else:
-            incidents[index] = msgspec.structs.replace(incidents[index], **{"idle_dump" if dump.idle else "dump": dump})
-    return incidents, alone
-
-
-def _home_of(incidents: Sequence[Incident], dump: Dump) -> int | None:
-    if dump.onset is None:
-        return None
-    reach = (dump.timeout or 600.0) + 2 * SLACK
-    for index, incident in enumerate(incidents):
-        span = window(incident)
-        if span and not incident.dump and dump.onset.earliest - SLACK <= span.death <= dump.onset.latest + reach:
-            return index
-    return None
-
-
-def _life_of(incidents: Sequence[Incident], dump: Dump) -> int | None:
-    """The incident that ended the life in which a dump without anybody stuck was made; none where several may have."""
-    if dump.newest is None:
-        return None
-    found = []
-    for index, incident in enumerate(incidents):
-        span, start = window(incident), incident.boot.start if incident.boot else None
-        if span and start and not incident.idle_dump and start.earliest - SLACK <= dump.newest.earliest <= span.death + SLACK:
-            found.append(index)
-    return found[0] if len(found) == 1 else None
-
-
 def _of_dump(dump: Dump) -> Incident:
     when = f"{dump.onset.earliest:.0f}" if dump.onset else dump.directory
     return Incident(id=incident_id("dump", when), engine="", source=dump.directory, dump=dump)
-
-
-def _with_kernel(incidents: list[Incident], kernel: Sequence[Event]) -> tuple[list[Incident], list[Event]]:
-    alone = []
-    for event in kernel:
-        index = _struck(incidents, event)
-        if index is None:
-            alone.append(event)
-        else:
-            old = incidents[index]
-            incidents[index] = msgspec.structs.replace(old, events=(*old.events, event))
-    return incidents, alone
-
-
-def _struck(incidents: Sequence[Incident], event: Event) -> int | None:
-    if event.at is None:
-        return None
-    for index, incident in enumerate(incidents):
-        span = window(incident)
-        if span and span.start - KERNEL_BEFORE <= event.at.earliest <= span.death + KERNEL_AFTER:
-            return index
-    return None
 
 
 def _clusters(events: Sequence[Event]) -> list[list[Event]]:

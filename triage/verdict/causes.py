@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
 from triage.knowledge.load import Knowledge
 from triage.knowledge.schema import Signature
-from triage.model import Event, Incident, Seconds
+from triage.model import Event, Seconds
 from triage.verdict.conditions import holds
-from triage.verdict.context import CHAIN_BYTES, Context
+from triage.verdict.context import Context
+from triage.verdict.explaining import Candidate, unexplained
 
 STATS_INTERVAL: Seconds = 10.0
 MILD = ("slow-start", "saturation", "client-error")  # classes that nothing follows from
 REPORT_BYTES = 2048  # an announcement and its `what():` are a few lines apart
-KERNEL_TOLERANCE: Seconds = 60.0
-NOTICED_LATE: Seconds = 10.0  # a device runs behind its process: another library may have met the error before it is named
-
-
-class Candidate(msgspec.Struct, frozen=True):
-    """A line that may be the root: its event, its signature, and whether its class is a fault at all."""
-
-    event: Event
-    signature: Signature
-    fault: bool
 
 
 class Causes(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,14 +37,13 @@ class Judgement:
         self.knowledge = knowledge
         self.signatures = {s.id: s for c in knowledge.classes.values() for s in c.signatures} | {s.id: s for s in knowledge.echoes}
 
-    def causes(self, incident: Incident) -> Causes:
+    def causes(self, context: Context) -> Causes:
         """The root of an incident, if its events show one. `recovered` are roots after which the engine went on."""
-        context = Context(incident)
-        able = [c for c in self.candidates(incident) if c.fault and not context.is_echo(c.event)]
-        standing = [c for c in able if not was_survived(c, context)]
-        recovered = tuple(c.event for c in able if c not in standing)
+        able = [c for c in self.candidates(context) if c.fault and not context.is_echo(c.event)]
+        survived, standing = _parted(able, lambda c: was_survived(c, context))
+        recovered = tuple(c.event for c in survived)
         stop = context.first_stop()
-        standing = _unexplained(sorted(standing, key=lambda c: context.when(c.event)))
+        standing = unexplained(sorted(standing, key=lambda c: context.when(c.event)))
         chosen = _first(standing, context)
         if chosen is None:
             return Causes(recovered=recovered, stop=stop)
@@ -61,17 +51,16 @@ class Judgement:
         return Causes(
             root=chosen.event,
             signature=chosen.signature,
-            consequences=_after(incident.events, chosen.event, context),
+            consequences=_after(chosen.event, context),
             runner_up=second.event if second else None,
             lost=_why_lost(chosen, second, context) if second else "",
             recovered=recovered,
             stop=stop,
         )
 
-    def harmless(self, incident: Incident) -> Causes:
+    def harmless(self, context: Context) -> Causes:
         """The first line that tells of something which is no fault (a stop, a slow start, a client's mistake)."""
-        context = Context(incident)
-        found = [c for c in self.candidates(incident) if not c.fault]
+        found = [c for c in self.candidates(context) if not c.fault]
         found.sort(key=lambda c: context.when(c.event))
         if not found:
             return Causes(stop=context.first_stop())
@@ -79,19 +68,26 @@ class Judgement:
         return Causes(
             root=first.event,
             signature=first.signature,
-            consequences=_after(incident.events, first.event, context),
+            consequences=_after(first.event, context),
             stop=context.first_stop(),
         )
 
-    def candidates(self, incident: Incident) -> list[Candidate]:
+    def candidates(self, context: Context) -> list[Candidate]:
         """The lines of an incident that may be its root, as far as each signature's own conditions go."""
-        context = Context(incident)
         found = []
-        for event in incident.events:
+        for event in context.events:
             signature = self.signatures.get(event.rule) if event.role == "root" else None
             if signature and holds(signature.when, event, context):
                 found.append(Candidate(event, signature, self.knowledge.classes[event.fault].fault))
         return found
+
+
+def _parted(candidates: Iterable[Candidate], question: Callable[[Candidate], bool]) -> tuple[list[Candidate], list[Candidate]]:
+    """Those of which it holds, and the others."""
+    parts: tuple[list[Candidate], list[Candidate]] = ([], [])
+    for candidate in candidates:
+        parts[not question(candidate)].append(candidate)
+    return parts
 
 
 def was_survived(candidate: Candidate, context: Context) -> bool:
@@ -105,46 +101,6 @@ def was_survived(candidate: Candidate, context: Context) -> bool:
     if candidate.signature.generic and context.milestone_after(event):
         return True
     return context.progress_after(event, STATS_INTERVAL)
-
-
-def _unexplained(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """What nothing in the incident explains; whatever generic rules see in an explained line goes with it."""
-    explained = [c for c in candidates if any(explains(other, c) for other in candidates if other is not c)]
-    lines = {c.event.line for c in explained}
-    return [c for c in candidates if c not in explained and not (c.signature.generic and c.event.line in lines)]
-
-
-def explains(one: Candidate, other: Candidate) -> bool:
-    """Whether `one` says by its rule that it causes what `other` tells of, though that may stand before it: clocks differ, devices lag."""
-    named = {"*", other.event.fault, other.event.rule}
-    if one.event.fault == other.event.fault or not named.intersection(one.signature.explains):
-        return False
-    if "*" in one.signature.explains and "*" in other.signature.explains:
-        return False
-    return ("kernel" in one.signature.sources and _close(one.event, other.event)) or _noticed_late(one, other)
-
-
-def _noticed_late(one: Candidate, other: Candidate) -> bool:
-    """Whether `one` stays true for its process, and its rule names `other` beside the star: a call that meets it before it is named."""
-    named = {other.event.fault, other.event.rule}.intersection(one.signature.explains)
-    return "*" in one.signature.explains and bool(named) and _one_device(one.event, other.event) and _at_once(other.event, one.event)
-
-
-def _one_device(one: Event, other: Event) -> bool:
-    """Whether nothing tells the ranks or processes of two lines apart; a pid without a name is that of whoever wrote the log."""
-    if one.rank is not None and other.rank is not None:
-        return one.rank == other.rank
-    return not (one.process and other.process) or (one.process, one.pid) == (other.process, other.pid)
-
-
-def _at_once(first: Event, later: Event) -> bool:
-    if first.at is not None and later.at is not None:
-        return abs(later.at.earliest - first.at.latest) <= NOTICED_LATE
-    return first.place.source == later.place.source and 0 <= later.order - first.order <= CHAIN_BYTES
-
-
-def _close(one: Event, other: Event) -> bool:
-    return one.at is None or other.at is None or abs(one.at.earliest - other.at.earliest) <= KERNEL_TOLERANCE
 
 
 def _first(candidates: Sequence[Candidate], context: Context) -> Candidate | None:
@@ -181,10 +137,10 @@ def _same_report(first: Event, other: Event, context: Context) -> bool:
     return same_speaker and 0 < other.order - first.order <= REPORT_BYTES
 
 
-def _after(events: Sequence[Event], root: Event, context: Context) -> tuple[Event, ...]:
+def _after(root: Event, context: Context) -> tuple[Event, ...]:
     """What followed from the root: the first line of each rule that tells something, and of each line the rule that tells most."""
     telling = {"consequence": 0, "death": 1, "root": 2, "exit": 3, "teardown": 4}
-    later = [e for e in events if context.when(e) > context.when(root) and e.fault not in MILD]
+    later = [e for e in context.events if context.when(e) > context.when(root) and e.fault not in MILD]
     ranked = [(telling[kind], e) for e in later if (kind := e.role or e.kind) in telling]
     best: dict[tuple[str, int], Event] = {}
     for _, event in sorted(ranked, key=lambda r: (r[0], context.when(r[1]))):

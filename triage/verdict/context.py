@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from triage.model import Event, Incident, Instant, Phase, Seconds
+from triage.verdict.later import NEVER, Later, is_later
 from triage.verdict.phases import Course, milestone
 
 CHAIN_BYTES = 1 << 16
@@ -67,8 +68,32 @@ class Context:
         return next((e for e in marks if not self._lived_on(e)), None)
 
     def _lived_on(self, mark: Event) -> bool:
-        later = [e for e in self.events if e.makes_tokens and e.at and mark.at and e.at.earliest > mark.at.latest + LIVED_ON and self._later(e, mark)]
-        return bool(later)
+        return mark.at is not None and self._tokens.latest(mark) > mark.at.latest + LIVED_ON
+
+    @cached_property
+    def _tokens(self) -> Later:
+        return Later(e for e in self.events if e.makes_tokens)
+
+    @cached_property
+    def _tokens_alive(self) -> Later:
+        """What is counted after the engine's death was made before it: statistics are averages, bars are drawn once more when they close."""
+        return Later(e for e in self.events if e.makes_tokens and not self._is_after_death(e))
+
+    @cached_property
+    def _ready_alive(self) -> Later:
+        return Later(e for e in self.events if e.kind == "ready" and not self._is_after_death(e))
+
+    @cached_property
+    def _milestones(self) -> dict[tuple[str, int | None], Later]:
+        """The steps of each process's boot."""
+        steps: dict[tuple[str, int | None], list[Event]] = {}
+        for event in self.events:
+            if milestone(event):
+                steps.setdefault((event.process, event.pid), []).append(event)
+        return {who: Later(found) for who, found in steps.items()}
+
+    def _is_after_death(self, event: Event) -> bool:
+        return self._first_death is not None and is_later(event, self._first_death)
 
     def next_sign_of_life(self, stop: Event | None) -> Instant | None:
         """When something new began after the engine's last words: the stop that was asked for, or the next boot."""
@@ -115,7 +140,7 @@ class Context:
         if end is None or end.place.file != event.place.file or end.order - self._last_trouble(event) > LAST_BYTES:
             return False
         lives_on = [e for e in self.events if e.kind in ("boot", "milestone", "ready", "progress") and " 0%" not in e.text]
-        return not any(self._later(e, event) for e in lives_on)
+        return not any(is_later(e, event) for e in lives_on)
 
     def met_trouble(self) -> bool:
         """Whether something failed, though no line says what: a consequence of it was logged, or the step that it came in."""
@@ -123,7 +148,7 @@ class Context:
 
     def left_with(self, event: Event) -> bool:
         """Whether an exception of this fault, this one or a later one, came up to where its process began: nobody caught it."""
-        return any(e.role == "root" and e.fault == event.fault and not self._later(event, e) and _uncaught(e) for e in self.events)
+        return any(e.role == "root" and e.fault == event.fault and not is_later(event, e) and _uncaught(e) for e in self.events)
 
     def _last_trouble(self, event: Event) -> int:
         """The order of the last line of what one trouble makes processes say, each soon after the one before."""
@@ -134,41 +159,32 @@ class Context:
         return last
 
     def ready_after(self, event: Event) -> bool:
-        dead = self.first_death()
-        return any(e.kind == "ready" and self._later(e, event) and not (dead and self._later(e, dead)) for e in self.events)
+        return self._ready_alive.follow(event)
 
     def served_after(self, event: Event) -> bool:
         """Whether any line after the event shows an engine that is up."""
-        return any(e.serves and self._later(e, event) for e in self.events)
+        return any(e.serves and is_later(e, event) for e in self.events)
 
     def milestone_after(self, event: Event) -> bool:
         """Whether the same process came further in its boot after the event."""
-        same = (e for e in self.events if milestone(e) and (e.process, e.pid) == (event.process, event.pid))
-        return any(self._later(e, event) for e in same)
+        steps = self._milestones.get((event.process, event.pid))
+        return steps is not None and steps.follow(event)
 
     def progress_after(self, event: Event, interval: Seconds) -> bool:
-        """Whether tokens were made after the event: by clock beyond one stats interval, without a clock at least twice.
-
-        What is counted after the engine's death was made before it: statistics are averages, bars are drawn once more when they close.
-        """
-        dead = self.first_death()
-        later = [e for e in self.events if e.makes_tokens and self._later(e, event) and not (dead and self._later(e, dead))]
-        timed = [e for e in later if e.at and event.at]
-        if timed:
-            return any(e.at.earliest > event.at.latest + interval for e in timed if e.at and event.at)
-        return len(later) >= 2
-
-    def _later(self, later: Event, event: Event) -> bool:
-        if later.place.source == event.place.source:
-            return later.order > event.order
-        return bool(later.at and event.at and later.at.earliest > event.at.latest)
+        """Whether tokens were made after the event: by clock beyond one stats interval, without a clock at least twice."""
+        latest = self._tokens_alive.latest(event) if event.at else NEVER
+        if event.at and latest > NEVER:
+            return latest > event.at.latest + interval
+        return self._tokens_alive.in_source(event) >= 2
 
     def same_chain(self, first: Event, later: Event) -> bool:
         """Whether `later` was raised while `first` was handled: one speaker, chained tracebacks, no other in between."""
         if not later.follows or (first.process, first.pid) != (later.process, later.pid):
             return False
+        if later.order - first.order > CHAIN_BYTES:
+            return False
         between = [e for e in self.events if e.role == "root" and first.order < e.order < later.order and e.process == first.process]
-        return all(e.follows or e.line == first.line for e in between) and later.order - first.order <= CHAIN_BYTES
+        return all(e.follows or e.line == first.line for e in between)
 
 
 def _uncaught(event: Event) -> bool:

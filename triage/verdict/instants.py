@@ -29,8 +29,9 @@ def timeout_in_force(incident: Incident, knowledge: Knowledge) -> Seconds | None
     return engine.defaults.get("execute_model_timeout", engine.defaults.get("watchdog_timeout")) if engine else None
 
 
-def onset(incident: Incident, causes: Causes) -> Named:
+def onset(context: Context, causes: Causes) -> Named:
     """When the fault began, and from what that is known; best evidence first."""
+    incident = context.incident
     watchdog = [e for e in incident.events if "ran_ms" in e.data and e.at]
     root = causes.root
     if watchdog and (root is None or root.fault == "collective-hang"):
@@ -40,7 +41,7 @@ def onset(incident: Incident, causes: Causes) -> Named:
         return incident.dump.onset, "when the stuck operation was enqueued, by the dumps"
     if root is not None and root.at and root.fault != "engine-stall":
         return root.at, "first fault line"
-    stalled = _stall(incident, root)
+    stalled = _stall(context, root)
     if stalled[0] is not None:
         return stalled
     if root is not None and root.at:
@@ -48,13 +49,12 @@ def onset(incident: Incident, causes: Causes) -> Named:
     return (incident.outage.onset, "between the last good and the first failing probe") if incident.outage else (None, "")
 
 
-def _stall(incident: Incident, root: Event | None) -> Named:
+def _stall(context: Context, root: Event | None) -> Named:
     """Between the last line that proves progress and the first that shows none (or the death itself)."""
-    context = Context(incident)
     end = root or context.first_death() or context.first_stop()
     if end is None:
         return None, ""
-    before = [e for e in incident.events if e.at and e.order < end.order and e.place.source == end.place.source]
+    before = [e for e in context.events if e.at and e.order < end.order and e.place.source == end.place.source]
     progress = [e for e in before if e.makes_tokens]
     if not progress or progress[-1].at is None:
         return None, ""

@@ -38,24 +38,26 @@ class Judge:
 
     def judge(self, incident: Incident) -> Verdict | None:
         """The verdict on one incident, or None where its evidence shows nothing that went wrong or was stopped."""
-        causes, mild = self._causes.causes(incident), self._causes.harmless(incident)
-        fault = fault_class(incident, causes, mild)
+        context = Context(incident)
+        causes, mild = self._causes.causes(context), self._causes.harmless(context)
+        fault = fault_class(context, causes, mild)
         if fault is None:
             return None
         if causes.root is None or causes.root.fault != fault:
-            causes = _citing(fault, causes, mild, incident)
-        return self._verdict(self._timed(incident, causes, fault), causes, fault)
+            causes = _citing(fault, causes, mild, context)
+        return self._verdict(self._timed(context, causes, fault), causes, fault)
 
-    def _timed(self, incident: Incident, causes: Causes, fault: str) -> Incident:
+    def _timed(self, context: Context, causes: Causes, fault: str) -> Incident:
+        incident = context.incident
         state, reason = dump_state(incident, place_was_read=self.dumps_were_read)
         timeout = instants.timeout_in_force(incident, self.knowledge)
-        began, began_from = instants.onset(incident, causes)
+        began, began_from = instants.onset(context, causes)
         dead, dead_from = instants.dead(incident, began) if fault not in ALIVE else (None, "")
         fields = {"dump_state": state, "dump_reason": reason, "timeout": timeout, "onset": began, "onset_from": began_from}
         fields |= {"dead": dead, "dead_from": dead_from, "recovered": instants.recovered(incident)}
         timed = msgspec.structs.replace(incident, **fields)
         span: Span | None = instants.time_to_death(timed, self.since)
-        phase = Context(incident).phase(causes.root) if causes.root else timed.phase
+        phase = context.phase(causes.root) if causes.root else timed.phase
         return msgspec.structs.replace(timed, time_to_death=span, phase=phase)
 
     def _verdict(self, incident: Incident, causes: Causes, fault: str) -> Verdict:
@@ -81,16 +83,16 @@ class Judge:
         )
 
 
-def _citing(fault: str, causes: Causes, mild: Causes, incident: Incident) -> Causes:
+def _citing(fault: str, causes: Causes, mild: Causes, context: Context) -> Causes:
     """The causes with a root of the class that was decided on: a stop, the dump, something mild, or none."""
     bare = msgspec.structs.replace(causes, root=None, signature=None, consequences=(), runner_up=None, lost="")
     if mild.root is not None and mild.root.fault == fault:
         return mild
     if fault == "external-stop" and causes.stop is not None:
         return msgspec.structs.replace(bare, root=causes.stop)
-    if fault == "collective-hang" and incident.dump is not None:
-        return msgspec.structs.replace(bare, root=_dump_event(incident.dump))
-    return msgspec.structs.replace(bare, root=Context(incident).left_behind()) if fault == UNCLASSIFIED else bare
+    if fault == "collective-hang" and context.incident.dump is not None:
+        return msgspec.structs.replace(bare, root=_dump_event(context.incident.dump))
+    return msgspec.structs.replace(bare, root=context.left_behind()) if fault == UNCLASSIFIED else bare
 
 
 def _dump_event(dump: Dump) -> Event:

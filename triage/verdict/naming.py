@@ -20,9 +20,9 @@ STARTING = ("boot", "capture", "unknown")
 STUCK_LINES = ("stall-shm", "stall-health")
 
 
-def fault_class(incident: Incident, causes: Causes, mild: Causes) -> str | None:
+def fault_class(context: Context, causes: Causes, mild: Causes) -> str | None:
     """The class id, or None where the evidence shows nothing that died, stalled, was stopped or is worth telling."""
-    context = Context(incident)
+    incident = context.incident
     if causes.stop is not None and not _failed_before(causes, causes.stop, context):
         return "engine-stall" if _stuck_before(incident, causes.stop, context) else "external-stop"
     if causes.root is not None and _counts(causes, incident, context):

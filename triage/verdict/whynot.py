@@ -10,9 +10,10 @@ import regex
 from triage.knowledge.load import Knowledge
 from triage.knowledge.schema import FaultClass, Signature
 from triage.model import UNCLASSIFIED, Event, Incident, Verdict
-from triage.verdict.causes import STATS_INTERVAL, Candidate, Judgement, explains, was_survived
+from triage.verdict.causes import STATS_INTERVAL, Judgement, was_survived
 from triage.verdict.conditions import unmet
 from triage.verdict.context import Context
+from triage.verdict.explaining import Candidate, explains
 from triage.verdict.forks import FAMILY_OF_CLASS
 
 LINES_TOLD = 6
@@ -47,7 +48,7 @@ class _Asked:
         self.fault = fault
         self.knowledge = knowledge
         self.context = Context(verdict.incident)
-        self.candidates = Judgement(knowledge).candidates(verdict.incident)
+        self.candidates = Judgement(knowledge).candidates(self.context)
         self.signatures = {s.id: s for s in fault.signatures if s.role == "root"}
 
     def of_lines(self) -> Iterator[Reason]:
