@@ -57,7 +57,7 @@ def test_after_a_flood_has_ended_the_next_trouble_is_told_in_full(tmp_path: Path
 
 def test_a_new_message_in_the_middle_of_a_flood_is_seen(tmp_path: Path) -> None:
     flood = [said(timedelta(seconds=n / 5), FAULT) for n in range(20 * 300)]
-    flood[4000] = said(timedelta(seconds=800), "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.10 GiB")
+    flood[4000] = said(timedelta(seconds=800), "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.")
     assert any(event.rule == "device-oom/allocator" for event in events_of(tmp_path, "".join(flood)))
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.verdict.story import T0
 from triage.model import Event, Instant, Outage, Place
-from triage.timeline import incidents
+from triage.timeline import joining
 from triage.timeline.boots import boots
 from triage.timeline.incidents import join
 
@@ -53,13 +53,13 @@ def test_what_lies_near_no_life_stands_alone() -> None:
 
 def test_the_work_grows_with_the_incidents_and_not_with_their_square(monkeypatch: pytest.MonkeyPatch) -> None:
     looked = 0
-    window = incidents.window
+    window = joining.window
 
-    def counted(incident: incidents.Incident) -> incidents.Window | None:
+    def counted(incident: joining.Incident) -> joining.Window | None:
         nonlocal looked
         looked += 1
         return window(incident)
 
-    monkeypatch.setattr(incidents, "window", counted)
+    monkeypatch.setattr(joining, "window", counted)
     join(boots(lives()), [outage(3600 * hour + 1860) for hour in range(HOURS)], [], [])
     assert looked <= 4 * HOURS
