@@ -14,6 +14,7 @@ _ESCAPE = (
     rb"|[@-~]?)"
 )
 _ESCAPES = re.compile(_ESCAPE)  # by itself, since an expression that can begin in several ways is twelve times slower
+STEP = 1024
 _NOISE = re.compile(rb"\A" + _MARK + rb"|\x00+|" + _ESCAPE)  # never a newline, so that lines keep their numbers
 
 
@@ -61,42 +62,55 @@ class Unchanged:
     def origin(self, data: bytes, position: int) -> Origin:
         start, number = self._counted
         if not self._numbered:
-            return Origin(self._base + self.raw_position(position), 0)
+            return Origin(self._base + self._raw_position(data, position), 0)
         if position >= start:
             number += data.count(b"\n", start, position)
         else:
             number -= data.count(b"\n", position, start)
         self._counted = (position, number)
-        return Origin(self._base + self.raw_position(position), number)
+        return Origin(self._base + self._raw_position(data, position), number)
 
-    def raw_position(self, position: int) -> int:
+    def _raw_position(self, _data: bytes, position: int) -> int:
         return position
 
 
 class Stripped(Unchanged):
-    """The data are the raw bytes without their noise; the table that maps them back is made when first asked for."""
+    """The data are the raw bytes without their noise: line by line the same, so that lines are counted to get from one to the other."""
 
     are_raw = False
 
     def __init__(self, base: int, first_line: int, raw: bytes) -> None:
         super().__init__(base, first_line)
         self._raw = raw
-        self._at: list[int] | None = None  # where something was taken out, as positions in the data
-        self._gone = [0]  # how much of it lies before the first such position, the second one ...
+        self._noise = _NOISE if b"\0" in raw or raw.startswith(_MARK) else _ESCAPES
+        self._line = (0, 0)  # where the line asked for last begins, in the data and in the raw bytes
 
-    def raw_position(self, position: int) -> int:
+    def _raw_position(self, data: bytes, position: int) -> int:
         """Where the byte at `position` of the data stands, from `base` on."""
-        if self._at is None:
-            self._at = self._table()
-        return position + self._gone[bisect_right(self._at, position)]
+        begin = data.rfind(b"\n", 0, position) + 1
+        known, raw_known = self._line if self._line[0] <= begin else (0, 0)
+        raw_begin = _lines_on(self._raw, raw_known, data.count(b"\n", known, begin))
+        self._line = (begin, raw_begin)
+        raw_position = raw_begin + position - begin
+        for found in self._noise.finditer(self._raw, raw_begin):
+            if found.start() > raw_position:
+                break
+            raw_position += found.end() - found.start()
+        return raw_position
 
-    def _table(self) -> list[int]:
-        at = []
-        noise = _NOISE if b"\0" in self._raw or self._raw.startswith(_MARK) else _ESCAPES
-        for found in noise.finditer(self._raw):
-            at.append(found.start() - self._gone[-1])
-            self._gone.append(self._gone[-1] + found.end() - found.start())
-        return at
+
+def _lines_on(raw: bytes, position: int, count: int) -> int:
+    """Where the line begins that comes `count` lines after the one at `position`; where a line feed stands is found by counting, which is quick."""
+    size = STEP
+    while (there := raw.count(b"\n", position, position + size)) < count:
+        count, position, size = count - there, position + size, 2 * size
+    while size > STEP:
+        size //= 2
+        if (there := raw.count(b"\n", position, position + size)) < count:
+            count, position = count - there, position + size
+    for _ in range(count):
+        position = raw.index(b"\n", position) + 1
+    return position
 
 
 class Rewritten:

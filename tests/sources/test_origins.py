@@ -1,0 +1,39 @@
+"""A place in stripped text is a place in the raw bytes: every position of any text maps to where its byte stands."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from triage.sources.origins import _ESCAPES, STEP, Stripped, stripped
+
+parts = st.sampled_from([b"\x1b[0;36m", b"\x1b[0m", b"\x1b]0;title\x07", b"\n", b"\n\n", b"a", b"word ", b"x" * 40, b"\xc3\xa9", b"\x00"])
+texts = st.lists(parts, max_size=60).map(b"".join)
+
+
+def places(raw: bytes) -> list[int]:
+    """Where each byte that is left stands in the raw text."""
+    gone = {i for found in _ESCAPES.finditer(raw) for i in range(*found.span())} | {i for i, byte in enumerate(raw) if byte == 0}
+    return [i for i in range(len(raw)) if i not in gone]
+
+
+@given(texts, st.booleans(), st.data())
+def test_every_position_maps_to_where_its_byte_stands(raw: bytes, numbered: bool, draw: st.DataObject) -> None:
+    raw = raw.replace(b"\x1b]0;title\x07", b"") if b"\x00" in raw else raw  # a zero ends no title, but is taken out of one
+    text, where = stripped(raw), places(raw)
+    assert bytes(raw[i] for i in where) == text
+    origins = Stripped(1000, 5 if numbered else 0, raw)
+    for position in draw.draw(st.permutations(range(len(text)))):
+        offset, number = origins.origin(text, position)
+        assert offset == 1000 + where[position]
+        assert number == (5 + raw.count(b"\n", 0, where[position]) if numbered else 0)
+
+
+def test_lines_far_apart_are_found_by_counting() -> None:
+    raw = b"".join(b"\x1b[31mline %d\x1b[0m\n" % number for number in range(4 * STEP))
+    text = stripped(raw)
+    origins = Stripped(0, 1, raw)
+    for number in (0, 3 * STEP, 17, 4 * STEP - 1, 2 * STEP):
+        offset, line = origins.origin(text, text.index(b"line %d\n" % number))
+        assert raw[offset:].startswith(b"line %d\x1b" % number)
+        assert line == number + 1
