@@ -1,11 +1,12 @@
-"""Where the words of a user begin, nothing is evidence: in the bytes of a line as in its text."""
+"""Where the words of a user begin, nothing is evidence: in the bytes of a line as in its text. And which rules tell figures apart."""
 
 from __future__ import annotations
 
 import pytest
 
 from triage.knowledge.load import load
-from triage.knowledge.table import QUICK, RuleTable
+from triage.knowledge.schema import Line
+from triage.knowledge.table import QUICK, Rule, RuleTable
 
 TABLE = RuleTable(load())
 REQUEST = "2026-11-01T09:00:00Z (APIServer pid=1) INFO 11-01 09:00:00 [logger.py:39] Received request chatcmpl-1: prompt: 'CUDA error: out of memory'"
@@ -44,3 +45,16 @@ def test_a_sweep_finds_every_fault_and_one_of_the_lines_that_a_healthy_engine_wr
         rule.id for rule in swept if not (rule.is_periodic or rule.is_trouble)
     ]
     assert (sum(rule.is_periodic for rule in full), sum(rule.is_periodic for rule in swept)) == (5, 1)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reads"),
+    [
+        (r"exited with code \d+", False),
+        (r"layer[0-9]{1,3} of .{0,40}(?P<g1>failed)", False),
+        (r"0x[0-9a-f]{8,16}", True),
+        (r"(?:CUDA error|code) 700\b", True),
+    ],
+)
+def test_whether_a_rule_tells_figures_apart(pattern: str, reads: bool) -> None:
+    assert Rule(Line(id="x/y", pattern=pattern, kind="death", summary="", samples=())).reads_figures is reads

@@ -83,3 +83,20 @@ def test_a_crash_on_every_second_line_is_one_incident_of_the_first_fault(tmp_pat
     (verdict,) = classify([path], options=Options(year=2026)).verdicts
     assert verdict.fault_class == "illegal-memory-access"
     assert verdict.root is not None and verdict.root.place.offset == 0
+
+
+def test_figures_tell_lines_apart_where_a_rule_names_one(tmp_path: Path) -> None:
+    """A thousand processes that ended with 9 do not hide the one that ended with 11."""
+    died = "Worker proc VllmWorker-{} died unexpectedly (exit code: -{}), shutting down executor."
+    codes = [9] * 1000 + [11] + [9] * 1000
+    text = "".join(said(timedelta(seconds=n / 5), died.format(n, code)) for n, code in enumerate(codes))
+    found = [event.text for event in events_of(tmp_path, text) if event.rule == "native-crash/exit-code"]
+    assert len(found) == 1 and "code: -11)" in found[0]
+
+
+def test_a_fault_among_a_thousand_lines_that_differ_in_figures_only_is_seen(tmp_path: Path) -> None:
+    """Ids and counters of other lines are no news, and what has another word is."""
+    lines = [f"RuntimeError: tensor {n * 2654435761 % 2**64:016x} of layer {n} has a wrong stride" for n in range(3000)]
+    lines[2000] = "RuntimeError: Triton Error [CUDA]: operation not permitted"
+    text = "".join(said(timedelta(seconds=n / 20), line) for n, line in enumerate(lines))
+    assert any(event.rule == "triton-fault/driver" and event.order for event in events_of(tmp_path, text))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -15,6 +16,7 @@ from triage.model import Kind, Role
 
 SECONDS_PER_LINE = 0.25
 QUICK = 1024  # characters: a line up to this length is looked through without a clock
+_NO_FIGURES = re.compile(r"\{\d*,?\d*\}|\[0-9|\(\?P?<\w+>")  # repetitions, any figure, names of groups
 LIFE_KINDS = ("boot", "ready", "death", "exit", "stop")
 
 
@@ -49,6 +51,11 @@ class Rule:
     @cached_property
     def pattern(self) -> regex.Pattern[str]:
         return regex.compile(self.definition.pattern)
+
+    @cached_property
+    def reads_figures(self) -> bool:
+        """Whether it may match a line and not the same line with other figures: its pattern names one, beside how often something comes."""
+        return bool(re.search(r"\d", _NO_FIGURES.sub("", self.definition.pattern)))
 
     @property
     def scan_pattern(self) -> ScanPattern:

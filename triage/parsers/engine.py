@@ -108,7 +108,7 @@ class EngineParser:
                 wanted += 1
                 if event := self._event(piece, line, rule, matched):
                     yield event
-        self._repeats.silence(raw, silent)
+        self._repeats.silence(hits, raw, silent)
         if echoes and not wanted:
             self._repeats.settle(said)
 

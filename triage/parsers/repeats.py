@@ -26,6 +26,8 @@ STAMPED_WITHIN = 200
 DAY_BYTES = 6
 _DIGITS = b"0123456789"
 _CLOCKS = re.compile(rb"(?:\d[\d/-]*[T ])?\d\d:\d\d:\d\d[\d.,]*")
+_IDS, _ID = re.compile(rb"[0a-f-]{8,}"), b"0" * 8  # of requests, addresses and hashes, once their figures are noughts
+_ZEROS = bytes(48 if 48 <= byte <= 57 else byte for byte in range(256))
 _MINUTE = re.compile(rb"\d\d:\d\d(?=:\d\d)")
 
 T = TypeVar("T")
@@ -64,6 +66,8 @@ class Repeats:
         self._most_evidence = [_most_evidence(rule) for rule in table.rules]
         self._evidence: dict[int, _Evidence] = {}  # of each other rule
         self._settled: set[Wording] = set()
+        self._table = table
+        self._read_figures: dict[frozenset[int], bool] = {}
         self._silent: set[tuple[bytes, int]] = set()
         self._stamped = (b"", b"")
         self._flooded: tuple[tuple[bytes, bool], set[tuple[frozenset[int], bytes | None]]] = ((b"", False), set())
@@ -109,14 +113,25 @@ class Repeats:
         now = self._minute(raw), several
         if self._flooded[0] != now:
             self._flooded = (now, set())
-        content = _content(raw)
-        if (indices, None) in self._flooded[1] or (indices, content) in self._flooded[1]:
+        if (indices, None) in self._flooded[1]:
+            return True
+        content = self._content(raw, indices)
+        if (indices, content) in self._flooded[1]:
             return True
         new = [i for i in indices if not self._is_enough(i) and not self.is_plenty(i, raw, several=several)]
         if new and (content is None or any((content, index) not in self._silent for index in new)):
             return False
         _keep(self._flooded[1], (indices, content if new else None))
         return True
+
+    def _content(self, raw: bytes, indices: frozenset[int]) -> bytes | None:
+        """What stands in a line as far as these rules can tell lines apart; None for a long one, and for what carriage returns part into several."""
+        if len(raw) > LONGEST or b"\r" in raw:
+            return None
+        if indices not in self._read_figures:
+            self._read_figures[indices] = any(self._table[index].reads_figures for index in indices)
+        said = _CLOCKS.sub(b"", raw)
+        return said if self._read_figures[indices] else _IDS.sub(_ID, said.translate(_ZEROS))
 
     def _minute(self, raw: bytes) -> bytes:
         """When a line was written: several rules ask it of one line."""
@@ -141,9 +156,9 @@ class Repeats:
         if len(wording[0]) <= LONGEST:
             _keep(self._settled, wording)
 
-    def silence(self, raw: bytes, indices: Iterable[int]) -> None:
+    def silence(self, hits: Hits, raw: bytes, indices: Iterable[int]) -> None:
         """Remembers of a line that these rules, which hit it, say nothing there: they do not match exactly, or an echo does."""
-        if (content := _content(raw)) is not None:
+        if (content := self._content(raw, frozenset(index for _, index in hits))) is not None:
             for index in indices:
                 _keep(self._silent, (content, index))
 
@@ -167,11 +182,6 @@ def _minute(raw: bytes) -> bytes:
     """The day, hour and minute that a line is stamped with, as far as six bytes before the clock hold a day; nothing where it has no clock."""
     found = _MINUTE.search(raw, 0, STAMPED_WITHIN)
     return raw[max(0, found.start() - DAY_BYTES) : found.end()] if found else b""
-
-
-def _content(raw: bytes) -> bytes | None:
-    """A line without its clocks; None for a long one, and for what carriage returns part into several."""
-    return None if len(raw) > LONGEST or b"\r" in raw else _CLOCKS.sub(b"", raw)
 
 
 def _apart(one: bytes, other: bytes) -> int:
