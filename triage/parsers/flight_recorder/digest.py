@@ -45,6 +45,7 @@ def digest(document: Document, *, rank: int, file: str, cut: bool = False, limit
         lanes=tuple(lane.finished(timed) for lane in book.lanes.values()),
         transfers=tuple(book.open_transfers()),
         exchanges=tuple(sorted(book.exchanges)),
+        exchanging=tuple(sorted({lane.key[0] for lane in book.lanes.values() if lane.last is not None and lane.last.p2p_seq_id > 0})),
         exchanged=book.exchanged,
         signatures=book.signatures,
         problems=tuple(_problems(document, book, file, cut)),

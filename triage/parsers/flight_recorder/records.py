@@ -108,8 +108,8 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
 
     `entries` counts what was read; `oldest` is the creation (ns) of the oldest entry, `wrapped` says that older ones were
     overwritten, `gaps` that record numbers between the entries are lacking, `exchanges` are the names of groups that send and
-    receive, `exchanged` says that one of their sends or receives has ended, `cut` that the file ends early. `timed` says that all
-    of its lanes tell operations that ended from failed ones.
+    receive, `exchanging` of those that have done so before their last entry, `exchanged` says that a send or receive among the
+    entries has ended, `cut` that the file ends early. `timed` says that all of its lanes tell operations that ended from failed ones.
     """
 
     rank: int
@@ -128,6 +128,7 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     lanes: tuple[Lane, ...] = ()
     transfers: tuple[Transfer, ...] = ()
     exchanges: tuple[str, ...] = ()
+    exchanging: tuple[str, ...] = ()
     exchanged: bool = False
     signatures: dict[int, Signature] = {}
     problems: tuple[Problem, ...] = ()

@@ -16,7 +16,7 @@ from triage.verdict.dumps.lateness import late
 from triage.verdict.dumps.moments import outdated, without
 from triage.verdict.dumps.order import turned
 from triage.verdict.dumps.records import Difference, Findings, Group, StuckGroup, Wait
-from triage.verdict.dumps.rings import may_wait_unseen, short
+from triage.verdict.dumps.rings import may_wait_unseen
 from triage.verdict.dumps.stands import stands
 from triage.verdict.dumps.waits import misfits, open_transfers, ran_past, stuck_on_device, transfer_waits, waits
 from triage.verdict.recorder import OUTSIDE, VISIBLE
@@ -45,8 +45,7 @@ class Evidence:
                 self.devices.setdefault(rank, []).append((group, first, most))
         for group, differs in zip(self.groups, unlike, strict=True):
             self._look_at(group, differs)
-        lacking = short(dumps.recordings)
-        self.silent = frozenset(r.rank for r in dumps.recordings if r.rank in lacking and may_wait_unseen(r))
+        self.silent = may_wait_unseen(dumps.recordings)
         self.opened = open_transfers(self.groups, [r for r in dumps.recordings if r.rank not in self.outdated])
         self.waits += [wait for wait in transfer_waits(self.opened, dumps.recordings) if wait.rank not in self.devices]
         self.blame: Blame = blame(self.waits, {*self.devices, *(rank for found in self.differences for rank in found.odd)})

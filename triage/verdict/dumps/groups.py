@@ -147,7 +147,7 @@ def _group(
 ) -> Group:
     by_rank = {rank: known[rank].recording for rank in members if rank in known}
     lanes = {rank: lane for rank, r in by_rank.items() for lane in r.lanes if lane.name == name}
-    mixed = any(name in r.exchanges for r in by_rank.values())
+    mixed = any(name in r.exchanges or (name in r.exchanging and known[rank].short) for rank, r in by_rank.items())
     positions = {rank: p for rank in by_rank if (p := _position(known[rank], name, lanes.get(rank), mixed)) is not None}
     whole = told or (desc == "default_pg" and knows_world(dumps))
     used = any(p.done > 0 for p in positions.values())
@@ -219,6 +219,6 @@ def _by_entries(lane: Lane, short: bool) -> Position:
     newest = max(lane.numbers(), default=0)
     entered = max(newest, lane.carried)
     if lane.front is None:
-        return Position(entered, newest if short else entered)
-    lost = short and lane.progress[0] < RETIRED
-    return Position(entered, 0 if lost else lane.front.sequence - 1)
+        return Position(entered, newest if short else entered, vague=short and entered > newest)
+    lost = short and lane.progress[0] < RETIRED and lane.numbers()[0] > 1
+    return Position(entered, 0 if lost else lane.front.sequence - 1, vague=lost)

@@ -33,9 +33,15 @@ def _shows_all(recording: Recording) -> bool:
     )
 
 
-def may_wait_unseen(recording: Recording) -> bool:
-    """Whether the rank of a `short` ring may wait in an operation that its dump does not show."""
-    if recording.status and not recording.exchanges:
-        return False
-    begun = {lane.name for lane in recording.lanes if lane.progress and lane.progress[0] >= RETIRED}
-    return bool(recording.exchanges) or not {*recording.config, *(lane.name for lane in recording.lanes)} <= begun
+def may_wait_unseen(recordings: Sequence[Recording]) -> frozenset[int]:
+    """Ranks of `short` rings that may wait in an operation that their dump does not show: positions tell of collectives only."""
+    lacking = short(recordings)
+    if any(r.exchanges or r.exchanging for r in recordings):
+        return lacking
+    return frozenset(r.rank for r in recordings if r.rank in lacking and not r.status and not _shows_what_is_open(r))
+
+
+def _shows_what_is_open(recording: Recording) -> bool:
+    """Whether the entries of each group begin with one that has ended, or with its first."""
+    begun = {lane.name for lane in recording.lanes if lane.progress and (lane.progress[0] >= RETIRED or lane.numbers()[0] <= 1)}
+    return {*recording.config, *(lane.name for lane in recording.lanes)} <= begun

@@ -49,7 +49,7 @@ def front(group: Group, rank: int, position: Position) -> int | None:
     lane = group.lanes.get(rank)
     if lane is not None and lane.front is not None and lane.front.sequence > position.done:
         return lane.front.sequence
-    return position.done + 1
+    return None if position.vague else position.done + 1
 
 
 class _Absence:
