@@ -15,7 +15,9 @@ from triage.verdict.dumps.records import NO_RANK, Difference, Group, Position, W
 from triage.verdict.dumps.waits import Pair, elements, front
 
 EVIDENCE_SHOWN = 4
-NEEDS_FINISHED = "needed: a dump that has finished operations too (TORCH_INCLUDE_ONLY_ACTIVE=0) and reaches back to this one"
+NEEDS_FINISHED = (
+    "needed: a dump that has finished operations too (TORCH_INCLUDE_ONLY_ACTIVE=0) and reaches back to this one (TORCH_FR_BUFFER_SIZE)"
+)
 NEEDS_ONE_MOMENT = "needed: dumps of all ranks that were taken at one moment, while the job hangs"
 # Missing dumps point at their ranks only while most members of the group have left one: half of them are on a host not collected from.
 MOST_MISSING = 0.5
@@ -107,7 +109,7 @@ def _either(root: Root, absent: Sequence[int]) -> Suspect:
     waiting = root.waiting
     reason = (
         f"{words.ranks(waiting)} {words.verb(waiting, 'wait')} in {step(first)}, which {words.ranks(absent)} never entered, and these wait nowhere: "
-        "few called an operation too many, or the hosts of the many are stuck; needed: the stacks of both (--frames, py-spy)"
+        "either the few called what nobody else calls, or the hosts of the many are stuck; needed: the stacks of both (--frames, py-spy)"
     )
     return unnamed(reason)
 
