@@ -25,20 +25,17 @@ class Place(msgspec.Struct, frozen=True, eq=False):
 
 
 class Root(msgspec.Struct, frozen=True):
-    """A rank that others wait for in `places`, `beside` it the other roots that are absent there.
+    """A rank that others (`waiting`) wait for in `places`, `beside` it the other roots that are absent there.
 
     `waits` says that it does wait somewhere itself, but that a peer that waits there too went on to one of the places all the same;
     `passed` is its own wait in an operation that most of those who wait for it entered after the place that it is absent from.
     """
 
     places: tuple[Place, ...]
+    waiting: frozenset[int]
     waits: bool = False
     passed: Wait | None = None
     beside: frozenset[int] = frozenset()
-
-    @property
-    def waiting(self) -> frozenset[int]:
-        return frozenset[int]().union(*(place.waits for place in self.places))
 
     @property
     def outnumbered(self) -> bool:
@@ -74,7 +71,7 @@ def blame(waits: Sequence[Wait], stuck: Iterable[int]) -> Blame:
             against.setdefault(rank, []).append(place)
     peers = _Peers(own)
     roots = {
-        rank: Root(tuple(places), waits=rank in own, passed=passed)
+        rank: Root(tuple(places), frozenset[int]().union(*(place.waits for place in places)), waits=rank in own, passed=passed)
         for rank, places in sorted(against.items())
         if (passed := peers.passed(rank, places)) or rank in free or not peers.excuse(rank, places)
     }

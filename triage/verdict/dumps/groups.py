@@ -6,6 +6,7 @@ wrong, as gloo's is, they are inferred from entries and from the numbers that a 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
@@ -86,7 +87,7 @@ def _members(dumps: RankDumps) -> list[tuple[str, str, tuple[int, ...], bool]]:
     told: dict[tuple[str, tuple[int, ...]], str] = {}
     for recording in dumps.recordings:
         for name, config in recording.config.items():
-            if name and recording.rank in config.ranks:
+            if name and _has(config.ranks, recording.rank):
                 told[name, config.ranks] = config.desc
     covered = {(name, rank) for name, ranks in told for rank in ranks}
     loose: dict[tuple[str, str], set[int]] = {}
@@ -96,6 +97,12 @@ def _members(dumps: RankDumps) -> list[tuple[str, str, tuple[int, ...], bool]]:
                 loose.setdefault((lane.name, lane.desc), set()).add(recording.rank)
     inferred = [(name, desc, tuple(sorted(ranks)), False) for (name, desc), seen in loose.items() for ranks in _inferred(dumps, name, desc, seen)]
     return [(name, desc, ranks, True) for (name, ranks), desc in told.items()] + inferred
+
+
+def _has(ranks: tuple[int, ...], rank: int) -> bool:
+    """Whether `rank` is one of `ranks`, which are in order."""
+    index = bisect_left(ranks, rank)
+    return index < len(ranks) and ranks[index] == rank
 
 
 def _inferred(dumps: RankDumps, name: str, desc: str, seen: set[int]) -> list[set[int]]:
