@@ -36,6 +36,7 @@ def digest(document: Document, *, rank: int, file: str, cut: bool = False, limit
         entries=book.entries,
         oldest=book.first.time_created_ns if book.first else 0,
         wrapped=book.first is not None and book.first.record_id > 0,
+        gaps=book.gaps,
         cut=cut,
         timed=timed and all(kind.events for kind in book.kinds.values()),
         config=document.config,
@@ -44,6 +45,8 @@ def digest(document: Document, *, rank: int, file: str, cut: bool = False, limit
         lanes=tuple(lane.finished(timed) for lane in book.lanes.values()),
         transfers=tuple(book.open_transfers()),
         exchanges=tuple(sorted(book.exchanges)),
+        exchanging=tuple(sorted({lane.key[0] for lane in book.lanes.values() if lane.last is not None and lane.last.p2p_seq_id > 0})),
+        exchanged=book.exchanged,
         signatures=book.signatures,
         problems=tuple(_problems(document, book, file, cut)),
     )
@@ -76,13 +79,16 @@ class _Book:
         self.known: dict[Parts, int] = {}
         self.kinds: dict[str, Kind] = {}
         self.first: Row | None = None
+        self.last: Row | None = None
         self.entries = 0
+        self.exchanged = False
         self.completed = False
         self.timed_out = 0
 
     def read(self, rows: Iterable[Row | None]) -> None:
         """Take entries in; None stands for one that is none. A big folder spends its time here: calls are for what is new or rare."""
         kinds, known, lanes = self.kinds, self.known, self.lanes
+        row = None
         for row in rows:
             if row is None:
                 continue
@@ -106,6 +112,12 @@ class _Book:
                 self.signatures.setdefault(lane.join(row, key, progress), first)
             else:
                 lane.add(row, sequence, key, progress)
+        self.last = row
+
+    @property
+    def gaps(self) -> bool:
+        """Whether the numbers of first and last entry are further apart than what is between them."""
+        return self.first is not None and self.last is not None and self.last.record_id - self.first.record_id >= self.entries
 
     def _unfinished(self, row: Row, kind: Kind) -> int:
         """How far an operation came that is not known to have completed."""
@@ -141,6 +153,7 @@ class _Book:
         key = lane.key
         lane.carried = max(lane.carried, sequence)
         self.exchanges.add(key[0])
+        self.exchanged |= progress >= RETIRED
         if progress < RETIRED:
             self.transfers[key[0], row.p2p_seq_id, kind.operation] = row
         elif kind.transfer:

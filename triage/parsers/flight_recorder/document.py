@@ -26,6 +26,7 @@ Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 Sizes = tuple[tuple[Whole, ...], ...]
 
 MOST_GROUPS = 4096
+LARGEST_GROUP = 1 << 17  # members
 MOST_MEMBERS = 2_000_000  # of all groups together
 MOST_JSON_VALUES = 2_500_000
 DEEPEST_STACK = 64
@@ -142,11 +143,17 @@ def _config(given: Any) -> Iterator[tuple[str, Config]]:
         name, ranks, desc = value.get("name", key), value.get("ranks", ""), value.get("desc", "")
         if isinstance(name, str) and isinstance(ranks, str):
             if ranks not in read:
-                read[ranks] = tuple(sorted({int(n) for n in re.findall(r"\d{1,6}", ranks)}))
+                read[ranks] = _members(name, ranks)
             members += len(read[ranks])
             if members > MOST_MEMBERS:
                 raise DumpError(f"groups of more than {MOST_MEMBERS:,} members")
             yield name[:LONGEST_NAME], Config(desc[:LONGEST_NAME] if isinstance(desc, str) else "", read[ranks])
+
+
+def _members(name: str, ranks: str) -> tuple[int, ...]:
+    if ranks.count(",") >= LARGEST_GROUP:
+        raise DumpError(f"a group of more than {LARGEST_GROUP:,} members: {name[:LONGEST_NAME]}")
+    return tuple(sorted({int(n) for n in re.findall(r"\d{1,6}", ranks)}))
 
 
 def _status(given: Any) -> Iterator[tuple[int, Status]]:

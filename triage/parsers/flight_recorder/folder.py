@@ -16,6 +16,7 @@ from contextlib import ExitStack
 import msgspec
 
 from triage.model import Problem
+from triage.parsers.flight_recorder.apart import parted
 from triage.parsers.flight_recorder.machine import DumpError
 from triage.parsers.flight_recorder.names import HEAD, PIPE, has_telling_name, is_url, looks_like_dump, take_apart
 from triage.parsers.flight_recorder.reader import read_dump
@@ -73,7 +74,7 @@ def read_files(
 
     with local_copies(files) as (copies, lost):
         places, unreadable = _places(copies, rank_from)
-        groups = [read_places(group, world) for group in _hangs(places)]
+        groups = [part for group in _hangs(places) for part in parted(read_places(group, world))]
     groups = [msgspec.structs.replace(group, unreadable=tuple(lost.get(p.file, p) for p in group.unreadable)) for group in groups] if lost else groups
     return _with_problems(_joined(groups), [*problems, *unreadable], world)
 
@@ -236,7 +237,7 @@ def _world(dumps: RankDumps) -> set[int]:
 
 
 def _newest(dumps: RankDumps) -> int:
-    return max((lane.last.created for recording in dumps.recordings for lane in recording.lanes if lane.last), default=0)
+    return max((recording.newest for recording in dumps.recordings), default=0)
 
 
 def _merged(one: RankDumps, other: RankDumps) -> RankDumps:

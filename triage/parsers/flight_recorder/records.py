@@ -107,8 +107,9 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     """One rank's dump. `status` is keyed by the rank's own number of the group, which `links` turns into (name, desc).
 
     `entries` counts what was read; `oldest` is the creation (ns) of the oldest entry, `wrapped` says that older ones were
-    overwritten, `exchanges` are the names of groups that send and receive, `cut` that the file ends
-    early. `timed` says that all of its lanes tell operations that ended from failed ones.
+    overwritten, `gaps` that record numbers between the entries are lacking, `exchanges` are the names of groups that send and
+    receive, `exchanging` of those that have done so before their last entry, `exchanged` says that a send or receive among the
+    entries has ended, `cut` that the file ends early. `timed` says that all of its lanes tell operations that ended from failed ones.
     """
 
     rank: int
@@ -118,6 +119,7 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     entries: int = 0
     oldest: int = 0
     wrapped: bool = False
+    gaps: bool = False
     cut: bool = False
     timed: bool = True
     config: dict[str, Config] = {}
@@ -126,13 +128,20 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     lanes: tuple[Lane, ...] = ()
     transfers: tuple[Transfer, ...] = ()
     exchanges: tuple[str, ...] = ()
+    exchanging: tuple[str, ...] = ()
+    exchanged: bool = False
     signatures: dict[int, Signature] = {}
     problems: tuple[Problem, ...] = ()
 
     @property
     def only_active(self) -> bool:
-        """Whether no collective in it has ended: what had ended was left out, or the ring is too short for what was under way."""
-        return all(max(lane.progress, default=SCHEDULED) < RETIRED for lane in self.lanes)
+        """Whether nothing in it has ended: what had ended was left out, or the ring is too short for what was under way."""
+        return not self.exchanged and all(max(lane.progress, default=SCHEDULED) < RETIRED for lane in self.lanes)
+
+    @property
+    def newest(self) -> int:
+        """When the rank enqueued its last collective, in ns since the epoch on its own clock; 0 where the dump has none."""
+        return max((lane.last.created for lane in self.lanes if lane.last), default=0)
 
 
 class RankDumps(msgspec.Struct, frozen=True, kw_only=True):

@@ -36,7 +36,7 @@ def summarise(dumps: RankDumps, findings: Findings | None = None) -> Dump:
 
 def _newest(dumps: RankDumps) -> Instant | None:
     """When the last operation was enqueued; of recorders that hold none, when they were written."""
-    created = max((lane.last.created for recording in dumps.recordings for lane in recording.lanes if lane.last), default=0)
+    created = max((recording.newest for recording in dumps.recordings), default=0)
     if not created and dumps.recordings and dumps.written:
         return Instant.sharp(dumps.written, "file time")
     return Instant.sharp(created / 1e9, "computed") if created else None

@@ -13,7 +13,10 @@ from triage.verdict.dumps.compare import FULL, difference, exchange_totals
 from triage.verdict.dumps.groups import STATUS_SINCE, knows_world, world
 from triage.verdict.dumps.groups import groups as groups_of
 from triage.verdict.dumps.lateness import late
+from triage.verdict.dumps.moments import outdated, without
+from triage.verdict.dumps.order import turned
 from triage.verdict.dumps.records import Difference, Findings, Group, StuckGroup, Wait
+from triage.verdict.dumps.rings import may_wait_unseen
 from triage.verdict.dumps.stands import stands
 from triage.verdict.dumps.waits import misfits, open_transfers, ran_past, stuck_on_device, transfer_waits, waits
 from triage.verdict.recorder import OUTSIDE, VISIBLE
@@ -29,18 +32,21 @@ class Evidence:
     def __init__(self, dumps: RankDumps) -> None:
         self.dumps = dumps
         self.recordings: Mapping[int, Recording] = {r.rank: r for r in dumps.recordings}
-        self.groups: Sequence[Group] = groups_of(dumps)
-        self.devices: dict[int, list[tuple[Group, int, int]]] = {}
+        found = groups_of(dumps)
+        unlike = [difference(group, self.recordings) for group in found]
+        self.outdated = outdated(found, unlike, self.recordings, FULL)
+        self.groups: Sequence[Group] = without(found, self.outdated)
+        self.devices: dict[int, list[tuple[Group, int, int]]] = {}  # group, first operation not finished, most that others have
         self.waits: list[Wait] = []
         self.differences: list[Difference] = []
         self.by_member = {(group.label, rank): group for group in self.groups for rank in group.members}
-        unlike = [difference(group, self.recordings) for group in self.groups]
         for group, differs in zip(self.groups, unlike, strict=True):
-            for rank, (done, most) in stuck_on_device(group, differs, self.recordings, FULL).items():
-                self.devices.setdefault(rank, []).append((group, done, most))
+            for rank, (first, most) in stuck_on_device(group, differs, self.recordings, FULL).items():
+                self.devices.setdefault(rank, []).append((group, first, most))
         for group, differs in zip(self.groups, unlike, strict=True):
             self._look_at(group, differs)
-        self.opened = open_transfers(self.groups, dumps.recordings)
+        self.silent = may_wait_unseen(dumps.recordings)
+        self.opened = open_transfers(self.groups, [r for r in dumps.recordings if r.rank not in self.outdated])
         self.waits += [wait for wait in transfer_waits(self.opened, dumps.recordings) if wait.rank not in self.devices]
         self.blame: Blame = blame(self.waits, {*self.devices, *(rank for found in self.differences for rank in found.odd)})
 
@@ -76,15 +82,16 @@ def _suspects(evidence: Evidence) -> list[Suspect]:
     odd = {suspect.rank for suspect in differences}
     devices = [s for s in from_evidence.of_devices(evidence.devices) if s.rank not in odd]
     known = odd | {suspect.rank for suspect in devices}
-    hosts = [s for s in from_evidence.of_blame(evidence.blame, evidence.groups) if s.rank not in known]
+    hosts = [s for s in from_evidence.of_blame(evidence.blame, evidence.groups, evidence.silent, explained=bool(known)) if s.rank not in known]
     strong = [*differences, *devices, *hosts]
     if not any(s.strength != "cannot-tell" for s in strong):
         strong += from_evidence.of_circle(evidence.blame.circle, evidence.waits)
     if strong:
         return _ordered(strong)
     for weaker in (
+        from_evidence.of_order(turned(evidence.waits)),
         from_evidence.of_transfers(misfits(evidence.opened)),
-        from_evidence.of_missing(evidence.dumps, evidence.waits, evidence.groups, evidence.blame.doubted),
+        from_evidence.of_missing(evidence.dumps, evidence.waits, evidence.groups, evidence.blame.doubted, evidence.outdated),
         from_evidence.of_starts(evidence.groups),
         from_evidence.of_unfinished(evidence.groups),
         from_evidence.of_late([one for group in evidence.groups for one in late(group)]),
@@ -107,6 +114,9 @@ def _cannot_tell(evidence: Evidence) -> Iterator[Suspect]:
     gone = sorted(everyone - {*dumps.ranks})
     if evidence.waits:
         yield from _cannot_tell_waiting(evidence, gone)
+    elif evidence.outdated:
+        reason = f"the dumps of {words.ranks(evidence.outdated)} were taken before those of the others, and no rank waits in these"
+        yield from_evidence.unnamed(f"{reason}; {from_evidence.NEEDS_ONE_MOMENT}")
     elif gone and dumps.recordings:
         for rank in gone:
             why = "its dump cannot be read" if rank in dumps.lost else "left no dump"
@@ -124,6 +134,9 @@ def _cannot_tell_waiting(evidence: Evidence, gone: Sequence[int]) -> Iterator[Su
     if without := first.unseen - {*evidence.dumps.ranks}:
         total = len(evidence.dumps.ranks) + len(gone)
         yield from_evidence.unnamed(f"{there}; {words.ranks(without)} of {total} left no readable dump; needed: the dumps of these ranks")
+    elif first.unseen and first.unseen <= evidence.outdated:
+        reason = f"{there}; what {words.ranks(first.unseen)} left is older than the dumps of others and tells only how far they had come then"
+        yield from_evidence.unnamed(f"{reason}; {from_evidence.NEEDS_ONE_MOMENT}")
     elif first.unseen:
         reason = f"{there}; how far {words.ranks(first.unseen)} came there, the {'dump does' if len(first.unseen) == 1 else 'dumps do'} not tell"
         yield from_evidence.unnamed(f"{reason}; {from_evidence.NEEDS_FINISHED}")
@@ -218,6 +231,9 @@ def _notes(evidence: Evidence, named: Sequence[Suspect], stuck: Sequence[StuckGr
     versions = sorted({r.version for r in dumps.recordings})
     if len(versions) > 1:
         yield f"versions differ: {', '.join(f'{major}.{minor}' for major, minor in versions)}"
+    if evidence.outdated:
+        older = words.ranks(evidence.outdated)
+        yield f"operations have ended in other dumps that those of {older} had not entered or not seen the end of: these are older"
     if any(not lane.timed for r in dumps.recordings for lane in r.lanes):
         yield NO_COMPLETION
     if wrapped := [r.rank for r in dumps.recordings if _ran_past(evidence, r)]:

@@ -6,25 +6,39 @@ wrong, as gloo's is, they are inferred from entries and from the numbers that a 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
-from triage.parsers.flight_recorder.records import Lane, RankDumps, Recording
+import msgspec
+
+from triage.parsers.flight_recorder.records import RETIRED, Lane, RankDumps, Recording
 from triage.verdict.dumps.records import Group, Position
+from triage.verdict.dumps.rings import short
 
 STATUS_SINCE = (2, 3)  # the version that brought pg_status
 LARGEST_JOB = 1 << 16  # ranks: a number in a file's name beyond it is hardly a rank, and tells of none below it
 
+PASSED = 2  # operations after one in which two ranks differ, from which on it did not stop them
+
 Links = Mapping[str, int]
-Known = tuple[Recording, Links]
+
+
+class Known(msgspec.Struct, frozen=True):
+    """A recording, the rank's own numbers of its groups, and whether its ring may have lost operations that are under way."""
+
+    recording: Recording
+    links: Links
+    short: bool
 
 
 def groups(dumps: RankDumps) -> list[Group]:
     """Every group of more than one member that a dump knows, ordered by name."""
     members = _members(dumps)
     peers = _described(dumps.recordings)
-    known = {r.rank: (r, numbers(r, peers[frozenset(r.status)])) for r in dumps.recordings}
+    lacking = short(dumps.recordings)
+    known = {r.rank: Known(r, numbers(r, peers[frozenset(r.status)]), r.rank in lacking) for r in dumps.recordings}
     everyone = world(dumps)
     found = [_group(dumps, name, desc, ranks, told, known, everyone) for (name, desc, ranks, told) in members]
     return sorted((g for g in found if len(g.members) > 1 or not g.whole), key=lambda g: (len(g.name), g.name, g.members))
@@ -73,7 +87,7 @@ def _members(dumps: RankDumps) -> list[tuple[str, str, tuple[int, ...], bool]]:
     told: dict[tuple[str, tuple[int, ...]], str] = {}
     for recording in dumps.recordings:
         for name, config in recording.config.items():
-            if name and recording.rank in config.ranks:
+            if name and _has(config.ranks, recording.rank):
                 told[name, config.ranks] = config.desc
     covered = {(name, rank) for name, ranks in told for rank in ranks}
     loose: dict[tuple[str, str], set[int]] = {}
@@ -81,15 +95,43 @@ def _members(dumps: RankDumps) -> list[tuple[str, str, tuple[int, ...], bool]]:
         for lane in recording.lanes:
             if (lane.name, recording.rank) not in covered:
                 loose.setdefault((lane.name, lane.desc), set()).add(recording.rank)
-    inferred = [(name, desc, tuple(sorted(_inferred(dumps, name, desc, ranks))), False) for (name, desc), ranks in loose.items()]
+    inferred = [(name, desc, tuple(sorted(ranks)), False) for (name, desc), seen in loose.items() for ranks in _inferred(dumps, name, desc, seen)]
     return [(name, desc, ranks, True) for (name, ranks), desc in told.items()] + inferred
 
 
-def _inferred(dumps: RankDumps, name: str, desc: str, seen: set[int]) -> set[int]:
-    """Members of a group that no dump lists: who has entries, everyone in the default group, and whose numbering has room for it."""
+def _has(ranks: tuple[int, ...], rank: int) -> bool:
+    """Whether `rank` is one of `ranks`, which are in order."""
+    index = bisect_left(ranks, rank)
+    return index < len(ranks) and ranks[index] == rank
+
+
+def _inferred(dumps: RankDumps, name: str, desc: str, seen: set[int]) -> list[set[int]]:
+    """Members of a group that no dump lists: who has entries, everyone in the default group, and whose numbering has room for it.
+
+    Several groups where ranks with entries went on after they had done different things: these share no more than the name.
+    """
     if desc == "default_pg":
-        return set(world(dumps))
-    return seen | {r.rank for r in dumps.recordings if own_number(r, name) is not None}
+        return [set(world(dumps))]
+    parties: list[tuple[Recording, Lane, set[int]]] = []
+    for recording, lane in ((r, lane) for r in dumps.recordings if r.rank in seen for lane in r.lanes if lane.name == name):
+        known = next((ranks for of, first, ranks in parties if not _strangers(of, first, recording, lane)), None)
+        if known is None:
+            parties.append((recording, lane, {recording.rank}))
+        else:
+            known.add(recording.rank)
+    if len(parties) > 1:
+        return [ranks for _, _, ranks in parties]
+    return [seen | {r.rank for r in dumps.recordings if own_number(r, name) is not None}]
+
+
+def _strangers(of: Recording, one: Lane, of_other: Recording, other: Lane) -> bool:
+    """Whether two ranks called different operations and then finished others: members of one group would have come to a halt there."""
+    if one.signatures == other.signatures:
+        return False
+    ended = min(lane.front.sequence - 1 if lane.front else max(lane.numbers(), default=0) for lane in (one, other))
+    keys = dict(zip(one.numbers(), one.keys(), strict=True))
+    both = ((keys[s], key) for s, key in zip(other.numbers(), other.keys(), strict=True) if s + PASSED <= ended and s in keys)
+    return any(a != b and of.signatures[a].operation != of_other.signatures[b].operation for a, b in both)
 
 
 def own_number(recording: Recording, name: str) -> int | None:
@@ -110,10 +152,10 @@ def own_number(recording: Recording, name: str) -> int | None:
 def _group(
     dumps: RankDumps, name: str, desc: str, members: tuple[int, ...], told: bool, known: Mapping[int, Known], everyone: frozenset[int]
 ) -> Group:
-    by_rank = {rank: known[rank][0] for rank in members if rank in known}
+    by_rank = {rank: known[rank].recording for rank in members if rank in known}
     lanes = {rank: lane for rank, r in by_rank.items() for lane in r.lanes if lane.name == name}
-    mixed = any(name in r.exchanges for r in by_rank.values())
-    positions = {rank: p for rank, r in by_rank.items() if (p := _position(r, name, lanes.get(rank), known[rank][1], mixed)) is not None}
+    mixed = any(name in r.exchanges or (name in r.exchanging and known[rank].short) for rank, r in by_rank.items())
+    positions = {rank: p for rank in by_rank if (p := _position(known[rank], name, lanes.get(rank), mixed)) is not None}
     whole = told or (desc == "default_pg" and knows_world(dumps))
     used = any(p.done > 0 for p in positions.values())
     others = [r for r in dumps.recordings if r.rank not in members and not used and not _excluded(r, name)] if not whole else []
@@ -145,14 +187,15 @@ def _named_numbers(recording: Recording) -> list[int]:
     return [int(name) for name, _ in recording.links.values() if name.isdecimal()]
 
 
-def _position(recording: Recording, name: str, lane: Lane | None, links: Links, mixed: bool) -> Position | None:
+def _position(known: Known, name: str, lane: Lane | None, mixed: bool) -> Position | None:
     """Where the rank is in the group, None where its dump cannot tell.
 
     `pg_status` counts sends and receives too, so in a group that has them (`mixed`) only entries count.
     """
-    number = links.get(name, own_number(recording, name))
+    recording = known.recording
+    number = known.links.get(name, own_number(recording, name))
     status = None if mixed or number is None else recording.status.get(number)
-    seen = _by_entries(lane) if lane else Position(0, 0)
+    seen = _by_entries(lane, known.short) if lane else Position(0, 0)
     if status is not None:
         return Position(max(seen.entered, status.enqueued), max(seen.done, status.completed))
     if recording.cut:
@@ -164,12 +207,13 @@ def _position(recording: Recording, name: str, lane: Lane | None, links: Links, 
     if recording.version < STATUS_SINCE:
         return Position(0, 0) if recording.entries and not recording.wrapped else None
     never = name not in recording.config if _names_groups(recording) else number is not None
-    return Position(0, 0) if never or (name in recording.config and _holds_all(recording)) else None
+    return Position(0, 0) if never or (name in recording.config and _holds_all(known)) else None
 
 
-def _holds_all(recording: Recording) -> bool:
+def _holds_all(known: Known) -> bool:
     """Whether what the rank waits in must be among its entries: they go back to the first one, or are only those that have not ended."""
-    return recording.entries > 0 and (recording.only_active or not recording.wrapped)
+    recording = known.recording
+    return recording.entries > 0 and not known.short and (recording.only_active or not recording.wrapped)
 
 
 def _names_groups(recording: Recording) -> bool:
@@ -177,7 +221,11 @@ def _names_groups(recording: Recording) -> bool:
     return any(recording.config) or not recording.links
 
 
-def _by_entries(lane: Lane) -> Position:
-    """By what the lane holds. What is before the first operation that has not ended, has ended."""
-    entered = max(max(lane.numbers(), default=0), lane.carried)
-    return Position(entered, lane.front.sequence - 1 if lane.front else entered)
+def _by_entries(lane: Lane, short: bool) -> Position:
+    """By what the lane holds. What is before the first operation that has not ended, has ended, unless the ring lost it (`short`)."""
+    newest = max(lane.numbers(), default=0)
+    entered = max(newest, lane.carried)
+    if lane.front is None:
+        return Position(entered, newest if short else entered, vague=short and entered > newest)
+    lost = short and lane.progress[0] < RETIRED and lane.numbers()[0] > 1
+    return Position(entered, 0 if lost else lane.front.sequence - 1, vague=lost)

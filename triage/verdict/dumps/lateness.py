@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 
 import msgspec
@@ -32,18 +32,33 @@ class Late(msgspec.Struct, frozen=True):
 
 def late(group: Group) -> list[Late]:
     """Ranks that came late by at least half of the timeout to one of the last operations that every member with a lane entered."""
-    tables = {rank: _times(lane) for rank, lane in group.lanes.items() if lane.sequences}
-    if len(tables) < 2:
-        return []
-    common = sorted(set.intersection(*(set(table) for table in tables.values())))[-COMPARED:]
-    usual = {s: median(table[s] for table in tables.values()) for s in common}
-    offsets = {rank: _offset(table, usual) for rank, table in tables.items()}
-    found = {}
+    tables, common = _compared(group)
+    offsets = _offsets(tables, common)
+    found: dict[int, Late] = {}
     for sequence in common[-LOOKED_AT:]:
         moments = {rank: table[sequence] - offsets[rank] for rank, table in tables.items()}
-        for one in _late_at(group, moments, offsets, sequence):
-            found[one.rank] = one
+        at = list(_late_at(group, moments, offsets, sequence))
+        if len(common) > 1 or len(at) == 1:  # clocks that nothing tells apart from lateness are off on many hosts, and one rank is late
+            found.update((one.rank, one) for one in at)
     return sorted(found.values(), key=lambda one: -one.by)
+
+
+def clocks(group: Group) -> dict[int, float]:
+    """How many ns each member's clock is ahead of most, by operations that all members with a lane entered; empty where there are none."""
+    return _offsets(*_compared(group))
+
+
+def _compared(group: Group) -> tuple[dict[int, dict[int, int]], list[int]]:
+    """When each member entered its last operations, and those that all of them entered."""
+    tables = {rank: _times(lane) for rank, lane in group.lanes.items() if lane.sequences}
+    if len(tables) < 2:
+        return {}, []
+    return tables, sorted(set.intersection(*(set(table) for table in tables.values())))[-COMPARED:]
+
+
+def _offsets(tables: Mapping[int, Mapping[int, int]], common: Sequence[int]) -> dict[int, float]:
+    usual = {s: median(table[s] for table in tables.values()) for s in common}
+    return {rank: _offset(table, usual) for rank, table in tables.items()}
 
 
 def _times(lane: Lane) -> dict[int, int]:
@@ -51,8 +66,9 @@ def _times(lane: Lane) -> dict[int, int]:
 
 
 def _offset(table: Mapping[int, int], usual: Mapping[int, float]) -> float:
-    """How far the rank's clock is ahead of most; the median does not see the one operation it came late to."""
-    return median(table[s] - moment for s, moment in usual.items()) if len(usual) >= FEWEST else 0.0
+    """How far the rank's clock is ahead of most; the median does not see the one operation it came late to, nor does the least of two."""
+    ahead = [table[s] - moment for s, moment in usual.items()]
+    return median(ahead) if len(ahead) >= FEWEST else min(ahead) if len(ahead) > 1 else 0.0
 
 
 def _late_at(group: Group, moments: Mapping[int, float], offsets: Mapping[int, float], sequence: int) -> Iterator[Late]:

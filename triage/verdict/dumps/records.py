@@ -13,10 +13,14 @@ NO_RANK = -1  # of a suspect that only says why no rank can be named
 
 
 class Position(msgspec.Struct, frozen=True):
-    """How far one rank came in one group, by sequence number: the last operation it entered and the last it is known to have finished."""
+    """How far one rank came in one group, by sequence number: the last operation it entered and the last it is known to have finished.
+
+    `vague` says that its ring is too short to tell of those in between.
+    """
 
     entered: int
     done: int
+    vague: bool = False
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):

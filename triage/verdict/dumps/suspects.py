@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
 
 from triage.model import Suspect
 from triage.parsers.flight_recorder.records import STARTED, RankDumps, Transfer
 from triage.verdict.dumps import words
-from triage.verdict.dumps.blame import Blame
+from triage.verdict.dumps.blame import Blame, Place, Root
 from triage.verdict.dumps.circles import Circle, first_wait
 from triage.verdict.dumps.lateness import Late
-from triage.verdict.dumps.records import NO_RANK, Difference, Group, Wait
-from triage.verdict.dumps.waits import Pair, elements
+from triage.verdict.dumps.order import Turned
+from triage.verdict.dumps.records import NO_RANK, Difference, Group, Position, Wait
+from triage.verdict.dumps.waits import Pair, elements, front
 
 EVIDENCE_SHOWN = 4
-NEEDS_FINISHED = "needed: a dump that has finished operations too (TORCH_INCLUDE_ONLY_ACTIVE=0) and reaches back to this one"
+NEEDS_FINISHED = (
+    "needed: a dump that has finished operations too (TORCH_INCLUDE_ONLY_ACTIVE=0) and reaches back to this one (TORCH_FR_BUFFER_SIZE)"
+)
+NEEDS_ONE_MOMENT = "needed: dumps of all ranks that were taken at one moment, while the job hangs"
 # Missing dumps point at their ranks only while most members of the group have left one: half of them are on a host not collected from.
 MOST_MISSING = 0.5
 
@@ -55,24 +59,59 @@ def _sides(found: Difference) -> tuple[str, ...]:
     return tuple(f"{words.ranks(ranks)}: {told} at sequence {found.sequence} of {found.group}" for told, ranks in found.sides)
 
 
-def of_blame(found: Blame, groups: Sequence[Group]) -> Iterator[Suspect]:
-    """Ranks that never entered what their peers wait in."""
-    for rank, waits in found.roots.items():
-        guessed = all(wait.guessed for wait in waits)
-        yield Suspect(
-            rank=rank, strength="likely" if guessed else "proven", reason=_absence(waits, guessed), evidence=_waiting(rank, waits, groups)
-        )
+def of_blame(found: Blame, groups: Sequence[Group], silent: Container[int] = (), *, explained: bool = False) -> Iterator[Suspect]:
+    """Ranks that never entered what their peers wait in; proven unless something else could be why.
+
+    `silent` may wait where no dump shows it; `explained` says that others do something that holds up whoever waits.
+    """
+    places: dict[int, dict[str, Position]] = {rank: {} for rank in found.roots}
+    for group in groups:
+        for rank in places.keys() & group.positions.keys():
+            places[rank][group.label] = group.positions[rank]
+    few: dict[tuple[Place, ...], list[int]] = {}
+    for rank, root in found.roots.items():
+        if root.waits and not root.passed and explained:
+            continue
+        if root.outnumbered and not root.waits:
+            few.setdefault(root.places, []).append(rank)
+        else:
+            reason, proven = _absence(root, rank in silent)
+            yield Suspect(rank=rank, strength="proven" if proven else "likely", reason=reason, evidence=_waiting(rank, root, places[rank]))
+    yield from (_either(found.roots[ranks[0]], ranks) for ranks in few.values())
 
 
-def _absence(waits: Sequence[Wait], guessed: bool) -> str:
-    first = min(waits, key=lambda wait: wait.order)
-    others = len({wait.group for wait in waits}) - 1
+def _absence(root: Root, silent: bool) -> tuple[str, bool]:
+    """Why a rank is a root, and whether that proves it."""
+    first = min((place.first for place in root.places), key=lambda wait: wait.order)
+    others = len({place.first.group for place in root.places}) - 1
     more = f" (and {words.several(others, 'more group')})" if others else ""
-    waiting = {wait.rank for wait in waits}
-    verb = "did not come to" if first.transfer else "never entered"
-    if guessed:
-        return f"{verb} {step(first)}{more}, in which {words.ranks(waiting)} cannot have gone on without it: they timed out"
-    return f"{verb} {step(first)}{more}, where {words.ranks(waiting)} {words.verb(waiting, 'wait')}, and waits nowhere itself: its host is stuck"
+    waiting = root.waiting
+    came = f"{'did not come to' if first.transfer else 'never entered'} {step(first)}{more}"
+    there = f"{came}, where {words.ranks(waiting)} {words.verb(waiting, 'wait')}"
+    if all(wait.guessed for place in root.places for wait in place.waits.values()):
+        if first.transfer:
+            return f"{there}, as far as its short ring tells", False
+        return f"{came}, in which {words.ranks(waiting)} cannot have gone on without it: they timed out", False
+    if root.passed:
+        return f"{there}; it went past it to {step(root.passed)}, which these entered after it: it skipped one, or took another order", False
+    if root.waits:
+        return f"{there}; it waits elsewhere itself, but peers that wait there too did come: its host may be stuck", False
+    if silent:
+        return f"{there}, and is not seen to wait itself; its ring is too short to be sure", False
+    if not root.most_wait:
+        return f"{there}, and waits nowhere itself: its host is stuck, unless what the others called was one too many", False
+    return f"{there}, and waits nowhere itself: its host is stuck", True
+
+
+def _either(root: Root, absent: Sequence[int]) -> Suspect:
+    """Few wait for many that wait nowhere."""
+    first = min((place.first for place in root.places), key=lambda wait: wait.order)
+    waiting = root.waiting
+    reason = (
+        f"{words.ranks(waiting)} {words.verb(waiting, 'wait')} in {step(first)}, which {words.ranks(absent)} never entered, and these wait nowhere: "
+        "either the few called what nobody else calls, or the hosts of the many are stuck; needed: the stacks of both (--frames, py-spy)"
+    )
+    return unnamed(reason)
 
 
 def step(wait: Wait) -> str:
@@ -80,20 +119,20 @@ def step(wait: Wait) -> str:
     return f"{wait.what or 'an operation'}, sequence {wait.sequence}, of {wait.group}"
 
 
-def _waiting(rank: int, waits: Sequence[Wait], groups: Sequence[Group]) -> tuple[str, ...]:
-    places = {group.label: group.positions.get(rank) for group in groups if rank in group.members}
-    told: dict[str, list[Wait]] = {}
-    for wait in waits:
-        told.setdefault(wait.group, []).append(wait)
+def _waiting(rank: int, root: Root, positions: Mapping[str, Position]) -> tuple[str, ...]:
+    told: dict[str, list[Place]] = {}
+    for place in root.places:
+        told.setdefault(place.first.group, []).append(place)
     lines = []
-    for label, found in sorted(told.items(), key=lambda item: min(wait.order for wait in item[1])):
-        low = min(wait.sequence for wait in found)
-        place = places.get(label)
-        if found[0].transfer:
-            lines.append(f"{label}: {words.ranks(w.rank for w in found)} in {found[0].what}, no counterpart open on rank {rank}")
+    for label, found in sorted(told.items(), key=lambda item: min(place.first.order for place in item[1])):
+        low = min(place.first.sequence for place in found)
+        waiting = words.ranks(frozenset[int]().union(*(place.waits for place in found)))
+        position = positions.get(label)
+        if found[0].first.transfer:
+            lines.append(f"{label}: {waiting} in {found[0].first.what}, no counterpart open on rank {rank}")
         else:
-            at = f"rank {rank} last entered {place.entered}" if place is not None and place.entered else f"rank {rank} in none"
-            lines.append(f"{label}: {words.ranks(w.rank for w in found)} in sequence {low}, {at}")
+            at = f"rank {rank} last entered {position.entered}" if position is not None and position.entered else f"rank {rank} in none"
+            lines.append(f"{label}: {waiting} in sequence {low}, {at}")
     return _shortened(lines)
 
 
@@ -104,12 +143,17 @@ def _shortened(lines: list[str]) -> tuple[str, ...]:
 def of_devices(held: Device) -> Iterator[Suspect]:
     """Ranks that have not finished what the other members of their groups have."""
     for rank, found in sorted(held.items()):
-        group, done, most = max(found, key=lambda item: item[2] - item[1])
+        group, first, most = max(found, key=lambda item: item[2] - item[1])
         reason = (
-            f"its GPU or its watchdog stands still: in {group.label} it has finished {done}, others {most}, and none of these can finish without it"
+            f"its GPU or its watchdog stands still: in {group.label} it has finished {first - 1}, others {most}, and none of these can finish "
+            "without it"
         )
-        more = [f"{g.label}: rank {rank} finished {d}, others {m}, of {p.entered} it entered" for g, d, m in found if (p := g.positions.get(rank))]
-        strong = len(found) > 1 or most - done > 1
+        more = [
+            f"{g.label}: rank {rank} finished {lacks - 1}, others {by}, of {p.entered} it entered"
+            for g, lacks, by in found
+            if (p := g.positions.get(rank))
+        ]
+        strong = len(found) > 1 or most > first
         yield Suspect(rank=rank, strength="proven" if strong else "likely", reason=reason, evidence=_shortened(more))
 
 
@@ -151,6 +195,14 @@ def _circle_lines(parties: Sequence[tuple[int, ...]], waits: Sequence[Wait]) -> 
     return tuple(lines)
 
 
+def of_order(found: Iterable[Turned]) -> Iterator[Suspect]:
+    """Ranks that entered two operations in another order than most, where everybody waits in both."""
+    for one in found:
+        others = words.ranks(one.others)
+        reason = f"entered {step(one.first)}, before {step(one.then)}, and {others} the other way round: neither can be done"
+        yield Suspect(rank=one.rank, strength="likely", reason=reason)
+
+
 def of_starts(groups: Sequence[Group]) -> Iterator[Suspect]:
     """Ranks whose device has not even started an operation that it has started on others, where the recorder tells starts."""
     seen: set[int] = set()
@@ -175,17 +227,22 @@ def of_unfinished(groups: Sequence[Group]) -> Iterator[Suspect]:
         if not group.trusted:
             continue
         most = max((p.done for p in group.positions.values()), default=0)
-        behind = sorted(rank for rank, p in group.positions.items() if p.done < min(most, p.entered))
+        first = {rank: number for rank, p in group.positions.items() if (number := front(group, rank, p)) is not None}
+        behind = sorted(rank for rank, number in first.items() if number <= most)
         if behind and len(behind) * 2 < len(group.positions):
             for rank in behind:
-                done = group.positions[rank].done
-                reason = f"has not finished sequence {done + 1} of {group.label}, which others have"
-                evidence = (f"{group.label}: rank {rank} finished {done}, others up to {most}",)
+                reason = f"has not finished sequence {first[rank]} of {group.label}, which others have"
+                evidence = (f"{group.label}: rank {rank} finished {first[rank] - 1}, others up to {most}",)
                 yield Suspect(rank=rank, strength="likely", reason=reason, evidence=evidence)
 
 
-def of_missing(dumps: RankDumps, waits: Sequence[Wait], groups: Sequence[Group], doubted: Sequence[int] = ()) -> Iterator[Suspect]:
-    """Ranks without a dump where everybody with one is there and waits; without a verdict where `doubted` ranks seem to wait in a circle."""
+def of_missing(
+    dumps: RankDumps, waits: Sequence[Wait], groups: Sequence[Group], doubted: Sequence[int] = (), outdated: Set[int] = frozenset()
+) -> Iterator[Suspect]:
+    """Ranks without a dump where everybody with one is there and waits; without a verdict where `doubted` ranks seem to wait in a circle.
+
+    Ranks whose dump is `outdated` have left one.
+    """
     blamed: dict[int, list[Wait]] = {}
     sizes = [(group, len({*group.members} | group.unseen)) for group in groups]
     size = {(group.label, rank): most for group, most in sizes for rank in group.members}
@@ -195,7 +252,9 @@ def of_missing(dumps: RankDumps, waits: Sequence[Wait], groups: Sequence[Group],
             blamed.setdefault(rank, []).append(wait)
     own = {wait.rank for wait in waits}
     present = frozenset(dumps.ranks)
-    yield from (_unseen(rank, found, present, rank in dumps.lost, doubted) for rank, found in sorted(blamed.items()) if rank not in own)
+    for rank, found in sorted(blamed.items()):
+        if rank not in own and rank not in outdated:
+            yield _unseen(rank, found, present, rank in dumps.lost, doubted)
 
 
 def _unseen(rank: int, found: Sequence[Wait], present: frozenset[int], lost: bool, doubted: Sequence[int]) -> Suspect:
@@ -218,7 +277,7 @@ def _unseen(rank: int, found: Sequence[Wait], present: frozenset[int], lost: boo
 def of_late(found: Sequence[Late]) -> Iterator[Suspect]:
     """Ranks that came to an operation after the others had waited for half of its timeout or longer."""
     for one in {late.rank: late for late in reversed(found)}.values():
-        clock = f", its clock being {words.seconds(abs(one.offset))} {'ahead' if one.offset > 0 else 'behind'}" if abs(one.offset) > 1e6 else ""
+        clock = f", its clock being {words.seconds(abs(one.offset))} {'ahead' if one.offset > 0 else 'behind'}" if abs(one.offset) > 5e7 else ""
         reason = f"came {words.seconds(one.by)} after the others to {one.what or 'an operation'}, sequence {one.sequence}, of {one.group}{clock}"
         yield Suspect(rank=one.rank, strength="likely", reason=reason, evidence=(f"timeout {one.timeout_ms / 1000:.0f} s",))
 

@@ -11,6 +11,7 @@ import msgspec
 from triage.parsers.flight_recorder.records import Lane, Recording, Transfer
 from triage.verdict.dumps.groups import STATUS_SINCE
 from triage.verdict.dumps.records import Difference, Group, Position, Wait
+from triage.verdict.dumps.rings import short
 
 Pair = tuple[str, str, int, int]  # group, send or recv, source and target as global ranks
 
@@ -22,10 +23,11 @@ def waits(group: Group, difference: Difference | None, recordings: Mapping[int, 
     nobody can do without them (its name is in `full`) still tell that the others waited for them.
     """
     found = []
+    absence = _Absence(group, difference, recordings)
     for rank, position in sorted(group.positions.items()):
         sequence = front(group, rank, position)
         if sequence is not None and not (difference and rank in difference.odd and sequence >= difference.sequence):
-            found.append(_wait(group, rank, sequence, difference, recordings))
+            found.append(_wait(group, rank, sequence, absence, recordings))
     return found or list(_past_waits(group, recordings, full))
 
 
@@ -34,9 +36,10 @@ def _past_waits(group: Group, recordings: Mapping[int, Recording], full: set[str
     if group.trusted or not entered or min(entered) == max(entered):
         return
     sequence = min(entered) + 1
+    absence = _Absence(group, None, recordings)
     for rank, position in sorted(group.positions.items()):
         if position.entered >= sequence and operation_of(group.lanes.get(rank), sequence, recordings[rank]) in full:
-            yield msgspec.structs.replace(_wait(group, rank, sequence, None, recordings), guessed=True)
+            yield msgspec.structs.replace(_wait(group, rank, sequence, absence, recordings), guessed=True)
 
 
 def front(group: Group, rank: int, position: Position) -> int | None:
@@ -46,20 +49,40 @@ def front(group: Group, rank: int, position: Position) -> int | None:
     lane = group.lanes.get(rank)
     if lane is not None and lane.front is not None and lane.front.sequence > position.done:
         return lane.front.sequence
-    return position.done + 1
+    return None if position.vague else position.done + 1
 
 
-def _wait(group: Group, rank: int, sequence: int, difference: Difference | None, recordings: Mapping[int, Recording]) -> Wait:
+class _Absence:
+    """Who has not entered an operation of a group, one set for all ranks that wait in it: of many ranks, many sets would be many times as many."""
+
+    def __init__(self, group: Group, difference: Difference | None, recordings: Mapping[int, Recording]) -> None:
+        self._group, self._difference, self._recordings = group, difference, recordings
+        self._before: dict[int, frozenset[int]] = {}
+        self._nobody = frozenset({*group.members} - {*group.positions}) | group.unseen
+        self._old = any(r.version < STATUS_SINCE and r.wrapped for rank in group.positions if (r := recordings.get(rank)))
+
+    def of(self, sequence: int, created: int) -> tuple[frozenset[int], frozenset[int], bool]:
+        """For who enqueued `sequence` at `created`: members known to be absent, else those whose dumps do not tell, and whether this is a guess."""
+        if self._difference is not None and sequence >= self._difference.sequence:
+            absent = frozenset(self._difference.odd)
+        else:
+            absent = self._not_yet(sequence)
+            if self._old:
+                absent = frozenset(other for other in absent if not ran_past(self._recordings[other], created))
+        guessed = not absent and bool(self._group.candidates)
+        absent = self._group.candidates if guessed else absent
+        return absent, frozenset() if absent else self._nobody, guessed
+
+    def _not_yet(self, sequence: int) -> frozenset[int]:
+        if sequence not in self._before:
+            self._before[sequence] = frozenset(rank for rank, p in self._group.positions.items() if p.entered < sequence)
+        return self._before[sequence]
+
+
+def _wait(group: Group, rank: int, sequence: int, absence: _Absence, recordings: Mapping[int, Recording]) -> Wait:
     lane = group.lanes.get(rank)
     created = created_at(lane, sequence)
-    absent = {
-        other for other, p in group.positions.items() if p.entered < sequence and other != rank and not ran_past(recordings[other], created)
-    }
-    if difference is not None and sequence >= difference.sequence:
-        absent = {*difference.odd}
-    guessed = not absent and bool(group.candidates)
-    absent |= group.candidates if guessed else set()
-    unseen = ({*group.members} - {*group.positions}) | group.unseen if not absent else set()
+    absent, unseen, guessed = absence.of(sequence, created)
     what = operation_of(lane, sequence, recordings[rank])
     return Wait(
         rank=rank,
@@ -67,8 +90,8 @@ def _wait(group: Group, rank: int, sequence: int, difference: Difference | None,
         what=what,
         sequence=sequence,
         created=created,
-        absent=frozenset(absent),
-        unseen=frozenset(unseen),
+        absent=absent,
+        unseen=unseen,
         sibling=(group.label, what, sequence),
         guessed=guessed,
     )
@@ -106,7 +129,7 @@ def operation_of(lane: Lane | None, sequence: int, recording: Recording) -> str:
 def stuck_on_device(
     group: Group, difference: Difference | None, recordings: Mapping[int, Recording], full: set[str]
 ) -> dict[int, tuple[int, int]]:
-    """Members that have not finished an operation that others have, though it needs every member: rank to (done, most done).
+    """Members that have not finished an operation that others have, though it needs every member: rank to (the operation, most done).
 
     Only where the recorder tells finished from failed, and only for operations whose name is in `full`. What a rank that does
     something else has finished is another operation, and says nothing here.
@@ -118,26 +141,31 @@ def stuck_on_device(
     held = {}
     for rank, position in positions.items():
         first = front(group, rank, position)
-        if first is not None and first <= most and _needs_everyone(group, first, recordings, full):
-            held[rank] = (position.done, most)
+        if first is not None and first <= most and needs_everyone(group, first, recordings, full):
+            held[rank] = (first, most)
     return held
 
 
-def _needs_everyone(group: Group, sequence: int, recordings: Mapping[int, Recording], full: set[str]) -> bool:
+def needs_everyone(group: Group, sequence: int, recordings: Mapping[int, Recording], full: set[str]) -> bool:
+    """Whether the operation is one, by all names that the members' dumps have for it, that no member can finish without all."""
     names = {name for rank, lane in group.lanes.items() if (name := operation_of(lane, sequence, recordings[rank]))}
     return bool(names) and names <= full
 
 
 def transfer_waits(opened: Mapping[Pair, Sequence[Transfer]], recordings: Sequence[Recording]) -> Iterator[Wait]:
-    """Sends and receives that wait for the other side, paired in order: who has fewer open than its partner owes the rest."""
+    """Sends and receives that wait for the other side, paired in order: who has fewer open than its partner owes the rest.
+
+    Nobody owes what its ring may have lost: rings that begin later; of short ones it is a guess.
+    """
     present = {recording.rank for recording in recordings if not recording.cut}
-    begin = {recording.rank: recording.oldest for recording in recordings if recording.wrapped and not recording.only_active}
+    lacking = short(recordings)
+    begin = {r.rank: r.oldest for r in recordings if r.wrapped and (r.rank in lacking or not r.only_active)}
     for pair, found in sorted(opened.items()):
         _, kind, source, target = pair
         rank, other = (source, target) if kind == "send" else (target, source)
         owing = {other} if len(opened.get(opposite(pair), ())) < len(found) else set()
         seen = owing & present if begin.get(other, 0) <= found[0].created else set()
-        yield _transfer_wait(found[0], rank, seen, owing - seen)
+        yield _transfer_wait(found[0], rank, seen, owing - seen, guessed=bool(seen & lacking))
 
 
 def misfits(opened: Mapping[Pair, Sequence[Transfer]]) -> Iterator[tuple[Pair, Transfer, Transfer]]:
@@ -178,7 +206,7 @@ def _global_pair(transfer: Transfer, members: Sequence[int] | None) -> tuple[int
     return members[transfer.source], members[transfer.target]
 
 
-def _transfer_wait(transfer: Transfer, rank: int, absent: set[int], unseen: set[int]) -> Wait:
+def _transfer_wait(transfer: Transfer, rank: int, absent: set[int], unseen: set[int], *, guessed: bool) -> Wait:
     arrow = f"{transfer.source}->{transfer.target}" if transfer.kind == "send" else f"{transfer.target}<-{transfer.source}"
     return Wait(
         rank=rank,
@@ -190,4 +218,5 @@ def _transfer_wait(transfer: Transfer, rank: int, absent: set[int], unseen: set[
         unseen=frozenset(unseen),
         sibling=(transfer.desc, f"{transfer.kind} {arrow}", transfer.sequence),
         transfer=transfer,
+        guessed=guessed,
     )

@@ -25,13 +25,16 @@ def spans(numbers: Iterable[int]) -> str:
     '0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22 and 20 more'
     """
     runs: list[list[int]] = []
-    for number in sorted(set(numbers)):
+    found = sorted(set(numbers))
+    for number in found:
         if runs and number == runs[-1][1] + 1:
             runs[-1][1] = number
+        elif len(runs) == RUNS_SHOWN:
+            break
         else:
             runs.append([number, number])
-    hidden = sum(b - a + 1 for a, b in runs[RUNS_SHOWN:])
-    told = ", ".join(str(a) if a == b else f"{a}-{b}" if b > a + 1 else f"{a}, {b}" for a, b in runs[:RUNS_SHOWN])
+    hidden = len(found) - sum(b - a + 1 for a, b in runs)
+    told = ", ".join(str(a) if a == b else f"{a}-{b}" if b > a + 1 else f"{a}, {b}" for a, b in runs)
     return told + (f" and {hidden} more" if hidden else "")
 
 
