@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from threading import Thread
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -134,11 +135,24 @@ def _read_at_once(
     _shared[:] = [shared]
     pool = ProcessPoolExecutor(jobs, fork, initializer=_begin)
     try:
-        yield from _done({pool.submit(_read, batch.tasks): batch for batch in batches}, shared, told)
+        with _uninterrupted():
+            waiting = {pool.submit(_read, batch.tasks): batch for batch in batches}
+        yield from _done(waiting, shared, told)
     finally:
-        shared.stop.value = 1  # they end by themselves at the next piece: one that is killed while it answers leaves half an answer to wait for
+        # They end by themselves at the next piece: one that is killed while it answers leaves half an answer to wait for.
+        shared.stop.get_obj().value = 1
         pool.shutdown(cancel_futures=True)
         _shared.clear()
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ctrl-C is heard at the end: between the fork of a process and the note of it, the pool would wait for it for ever."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _done(waiting: dict[Future[bytes], Batch], shared: _Shared, told: Callable[[int], None] | None) -> Iterator[tuple[int, Reading]]:
@@ -150,8 +164,8 @@ def _done(waiting: dict[Future[bytes], Batch], shared: _Shared, told: Callable[[
     read = 0
     while waiting:
         done, _ = wait(waiting, LOOK_EVERY, FIRST_COMPLETED)
-        if told is not None and shared.read.value > read:
-            read, before = shared.read.value, read
+        if told is not None and (now := shared.read.get_obj().value) > read:  # without its lock, which an interrupt could leave closed
+            read, before = now, read
             told(read - before)
         for one in done:
             batch = waiting.pop(one)
@@ -186,7 +200,7 @@ def _read(tasks: tuple[Task, ...]) -> bytes:
     def told(size: int) -> None:
         with shared.read.get_lock():
             shared.read.value += size
-        if shared.stop.value:
+        if shared.stop.get_obj().value:
             raise _StoppedError
 
     return packed([read_source(source, kind, shared.table, shared.options, told) for _, source, kind in tasks])
