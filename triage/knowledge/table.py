@@ -73,6 +73,21 @@ class RuleTable:
         return self.rules[index]
 
     @cached_property
+    def is_periodic(self) -> tuple[bool, ...]:
+        """Whether a rule is one for periodic lines, by its index."""
+        return tuple(rule.is_periodic for rule in self.rules)
+
+    @cached_property
+    def is_trouble(self) -> tuple[bool, ...]:
+        """Whether a rule is one for lines that look like trouble, by its index."""
+        return tuple(rule.is_trouble for rule in self.rules)
+
+    @cached_property
+    def stalls(self) -> frozenset[int]:
+        """The indices of rules whose lines show that nothing moves."""
+        return frozenset(index for index, rule in enumerate(self.rules) if rule.kind == "stall")
+
+    @cached_property
     def scanner(self) -> Scanner:
         return Scanner(self._scan_patterns())
 

@@ -149,9 +149,14 @@ def enriched(event: Event, xids: dict[int, Xid]) -> Event:
 
 def looks_like_kernel_log(lines: Sequence[str]) -> bool:
     """Whether most of at most 200 lines are the kernel's (stamped with an uptime, tagged `kernel:`, or in its words)."""
-    texts = [line.lstrip()[:400] for line in lines[:LINES] if line.strip()]
-    kernel = sum(1 for text in texts if _STAMPED.search(text) or _BARE.search(text))
-    return 2 * kernel > len(texts)
+    texts = [line for line in lines[:LINES] if line.strip()]
+    return 2 * sum(map(is_kernel_line, texts)) > len(texts)
+
+
+def is_kernel_line(line: str) -> bool:
+    """Whether one line is the kernel's."""
+    text = line.lstrip()[:400]
+    return bool(_STAMPED.match(text) or _BARE.match(text))
 
 
 def _with_xid(event: Event, facts: tuple[int, str, int | None, str], xids: dict[int, Xid]) -> Event:

@@ -9,7 +9,7 @@ import msgspec
 from triage.model import Instant
 
 from .clock import Clock
-from .envelopes import LONGEST, Envelope, opened
+from .envelopes import LONGEST, Envelope, inside, opened
 
 LONGEST_TEXT = 16384  # bytes of a line that are looked at
 KEPT_HEAD = 512  # of them, those that are kept from the beginning of a longer line: they say who speaks
@@ -66,12 +66,18 @@ def read_line(data: bytes, begin: int, end: int, at: int, layout: frozenset[str]
     )
 
 
+def read_text(raw: bytes, layout: frozenset[str]) -> tuple[str, str]:
+    """The text of a whole line without carriage returns, as `read_line` gives it, and the unit that wrote it; no stamp is read."""
+    begin, unit = inside(raw[:LONGEST].decode("latin-1"), layout)
+    return clean(_cut(raw, begin, len(raw), 0)), unit
+
+
 def clean(raw: bytes) -> str:
     """Text that is safe to show: UTF-8 with what is none replaced, and `?` for control characters."""
     text = raw.decode("utf-8", "replace")
     if "[" in text:
         text = _PASTED_COLOUR.sub("", text)
-    return _UNSEEN.sub("?", text)
+    return text if text.isprintable() else _UNSEEN.sub("?", text)
 
 
 def _cut(data: bytes, start: int, end: int, at: int) -> bytes:

@@ -17,7 +17,7 @@ _names: dict[str, str] = {}
 
 def is_url(path: str) -> bool:
     """Whether a path is an address such as `s3://bucket/key` and no path on this machine."""
-    return _URL.fullmatch(path) is not None
+    return "://" in path and _URL.fullmatch(path) is not None
 
 
 def scheme_of(url: str) -> str:
