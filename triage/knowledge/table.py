@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 import regex
@@ -130,15 +130,17 @@ class RuleTable:
         """
         if len(raw) > QUICK or b"\r" in raw:
             return len(raw)
-        begins = [found for pattern in self._user_bytes if (found := pattern.search(raw))]
-        return min(begins, key=lambda found: found.start()).end() if begins else len(raw)
+        if raw.isascii():  # nearly all: what is compiled for texts does, and is not asked again of a line without an envelope
+            return len(self.own_text(raw.decode("ascii")))
+        end = _first_end(found for pattern in self._user_bytes if (found := pattern.search(raw)))
+        return len(raw) if end is None else end
 
     def own_text(self, text: str) -> str:
         """A line up to where the words of a user begin in it. Raises TimeoutError like `Rule.match`."""
-        if self._cut[0] is not text:  # several rules ask about one line
+        if self._cut[0] != text:  # several rules ask about one line
             limit = SECONDS_PER_LINE if len(text) > QUICK else None
-            begins = [found for pattern in self.user_text if (found := pattern.search(text, timeout=limit))]
-            self._cut = (text, text[: min(begins, key=lambda found: found.start()).end()] if begins else text)
+            end = _first_end(found for pattern in self.user_text if (found := pattern.search(text, timeout=limit)))
+            self._cut = (text, text[:end])
         return self._cut[1]
 
     def evidence(self, rule: Rule, text: str) -> tuple[str, dict[str, str]] | None:
@@ -149,6 +151,12 @@ class RuleTable:
         seen = text if rule.kind == "step" else self.own_text(text)
         found = rule.match(seen)
         return None if found is None else (seen, {name: value for name, value in found.groupdict().items() if value is not None})
+
+
+def _first_end(begins: Iterable[regex.Match[str] | regex.Match[bytes]]) -> int | None:
+    """Where the first one of some matches ends."""
+    found = min(begins, key=lambda found: found.start(), default=None)
+    return found.end() if found else None
 
 
 def _rules(knowledge: Knowledge) -> Iterator[Rule]:

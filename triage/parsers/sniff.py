@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
+from triage.expressions import compiled_later
 from triage.model import Kind
 from triage.parsers.gpu_memory import looks_like_gpu_memory
 from triage.parsers.kernel import is_kernel_line, looks_like_kernel_log
@@ -19,10 +20,10 @@ LINES_LOOKED_AT = 200
 FIRST_LINES = 12
 PLAIN = 4
 DUMPS_BEGIN = (b"\x80", b"{", b"[", b"")  # pickles and JSON; an empty file may be the dump of a rank that died over it
-_DUMP_NAME = re.compile(r"trace_rank|comm_lib_trace|fr_trace|flight_recorder|dump", re.IGNORECASE)
+_DUMP_NAME = compiled_later(r"trace_rank|comm_lib_trace|fr_trace|flight_recorder|dump", re.IGNORECASE)
 
 # What only engines, their libraries and what launches them write: such a log needs no look for probes.
-_ENGINE = re.compile(
+_ENGINE = compiled_later(
     r"\bpid=\d+\) |(?:INFO|WARNING|ERROR) \d\d-\d\d \d\d:\d\d:\d\d |\[TRT-LLM\]|\bNCCL (?:INFO|WARN|error)|server_args="
     r"|Traceback \(most recent|\b(?:slurmstepd|srun|mpirun|prterun|mpiexec)\b\S*: |\*\*\* (?:JOB|STEP) \d"
     r"|(?:CUDA|HIP) (?:[Ee]rror|out of memory)|\b(?:Runtime|OutOfMemory)Error: "
@@ -30,7 +31,7 @@ _ENGINE = re.compile(
     r"|^\s*[\w./+-]{1,80}: (?:fatal )?error: (?!.*(?i:refused|time(?:d |-)?out|connect|http))"
 )
 # What their servers, package managers, and warnings write into the same log, and what no prose looks like.
-_ENGINE_CHATTER = re.compile(
+_ENGINE_CHATTER = compiled_later(
     r'(?m)^(?:INFO|WARNING|ERROR|DEBUG|CRITICAL):(?: {2,}|\w)|HTTP/[12](?:\.\d)?" \d{3}\b|\d%\||\b(?:site|dist)-packages/|\b[A-Z]\w+Warning: '
     r"|^(?:Collecting|Requirement already satisfied:|Successfully installed) |\[rank\d+\]|\[Gloo\]|^CUDA Version \d"
     r"|\[TensorRT-LLM\]|NVIDIA-SMI|\bcuda:\d|\bnvidia-nvswitch\d|\bNVSwitch\b| - (?:INFO|WARNING|ERROR|DEBUG) - "
@@ -38,13 +39,13 @@ _ENGINE_CHATTER = re.compile(
 )
 # A client's row: date, target, status, and figures. Engines write nothing like it, nor what kubelet says. (An expression that begins with
 # plain characters is found many times as fast as one that begins with an anchor.)
-_PROBE_ROW = re.compile(
+_PROBE_ROW = compiled_later(
     rb"(?m)20(?<=^20)\d\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d[^\s,;]{0,12}[ ,;\t]+(?:https?://[^\s,;]{1,200}[ ,;\t]+)?"
     rb"(?:[a-z_]{1,12}=)?(?:000|[1-5]\d\d)"
     rb"(?:[ ,;\t]+(?:[a-z_]{1,12}=)?\d{1,6}(?:\.\d{1,9})?(?:ms|s)?){0,3}\r?$"
 )
-_KUBELET = re.compile(rb'(?m)^.{0,400}(?: probe failed: |"Probe failed" probeType=).{0,400}$')
-_KUBELET_WORDS = re.compile(rb"robe failed")
+_KUBELET = compiled_later(rb'(?m)^.{0,400}(?: probe failed: |"Probe failed" probeType=).{0,400}$')
+_KUBELET_WORDS = compiled_later(rb"robe failed")
 ENOUGH_ROWS = 3
 
 

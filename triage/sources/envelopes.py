@@ -32,6 +32,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from triage.expressions import compiled_later
+
 from .stamps import Stamp, outer_stamp
 
 LONGEST = 640  # characters that all envelopes of a line may take together
@@ -81,7 +83,7 @@ _JOURNAL = JOURNAL_COMMA.join(rf"(?P<{field}>[^\x1e\x1f]*)" for field in ("epoch
 
 
 def _form(name: str, begins: str, pattern: str, common: bool = True) -> _Form:
-    return _Form(name, begins, re.compile(pattern, re.ASCII), common)
+    return _Form(name, begins, compiled_later(pattern, re.ASCII), common)
 
 
 FORMS = (

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
+from triage.expressions import compiled_later
 from triage.model import Instant
 
 from .clock import Clock
@@ -15,8 +14,8 @@ LONGEST_TEXT = 16384  # bytes of a line that are looked at
 KEPT_HEAD = 512  # of them, those that are kept from the beginning of a longer line: they say who speaks
 
 # Control characters, and those that turn the direction of text or are invisible; a tab may stay.
-_UNSEEN = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
-_PASTED_COLOUR = re.compile(r"\[\d{1,2}(?:;\d{1,3}){0,4}m(?!\])")  # the escape character got lost in a browser
+_UNSEEN = compiled_later("[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+_PASTED_COLOUR = compiled_later(r"\[\d{1,2}(?:;\d{1,3}){0,4}m(?!\])")  # the escape character got lost in a browser
 
 
 class Line(msgspec.Struct, frozen=True):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
+
+from triage.expressions import compiled_later
 
 from .urls import address_of, is_url, shown_url
 
 STDIN = "-"
-_ESCAPED = re.compile(rb"\\x([89a-f][0-9a-f])")
+_ESCAPED = compiled_later(rb"\\x([89a-f][0-9a-f])")
 
 
 def is_regular(file: str) -> bool:
