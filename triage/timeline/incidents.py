@@ -7,7 +7,7 @@ kernel event joins the incident whose time it overlaps, and stands alone where t
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -101,22 +101,23 @@ def incident_id(*parts: str) -> str:
 
 def _with_outages(incidents: list[Incident], outages: Sequence[Outage]) -> tuple[list[Incident], list[Outage]]:
     alone = []
+    free = {index: span for index, incident in enumerate(incidents) if (span := window(incident))}  # those without an outage yet
     for outage in sorted(outages, key=lambda o: o.onset.earliest):
-        index = _best(incidents, outage)
+        index = _best(free, outage)
         if index is None:
             alone.append(outage)
         else:
             incidents[index] = msgspec.structs.replace(incidents[index], outage=outage)
+            del free[index]
     return incidents, alone
 
 
-def _best(incidents: Sequence[Incident], outage: Outage) -> int | None:
-    """The incident without an outage yet whose death lies in the outage, or nearest to it."""
+def _best(free: Mapping[int, Window], outage: Outage) -> int | None:
+    """Of some incidents' windows by their index, the one whose death lies in the outage, or nearest to it."""
     ended = outage.ended.latest if outage.ended else outage.began.latest + LONGEST_RESTART
     best, best_distance = None, float("inf")
-    for index, incident in enumerate(incidents):
-        span = window(incident)
-        if incident.outage or span is None or span.death > ended + SLACK or max(span.end, span.death) < outage.onset.earliest - SLACK:
+    for index, span in free.items():
+        if span.death > ended + SLACK or max(span.end, span.death) < outage.onset.earliest - SLACK:
             continue
         distance = _distance(span.death, outage.onset.earliest, ended)
         if distance < best_distance:
@@ -194,21 +195,22 @@ def _of_dump(dump: Dump) -> Incident:
 
 def _with_kernel(incidents: list[Incident], kernel: Sequence[Event]) -> tuple[list[Incident], list[Event]]:
     alone = []
+    spans = [window(incident) for incident in incidents]
     for event in kernel:
-        index = _struck(incidents, event)
+        index = _struck(spans, event)
         if index is None:
             alone.append(event)
         else:
             old = incidents[index]
             incidents[index] = msgspec.structs.replace(old, events=(*old.events, event))
+            spans[index] = window(incidents[index])
     return incidents, alone
 
 
-def _struck(incidents: Sequence[Incident], event: Event) -> int | None:
+def _struck(spans: Sequence[Window | None], event: Event) -> int | None:
     if event.at is None:
         return None
-    for index, incident in enumerate(incidents):
-        span = window(incident)
+    for index, span in enumerate(spans):
         if span and span.start - KERNEL_BEFORE <= event.at.earliest <= span.death + KERNEL_AFTER:
             return index
     return None
