@@ -17,8 +17,9 @@ from triage import workers
 from triage.cli.main import main
 from triage.knowledge.load import load
 from triage.knowledge.table import RuleTable
-from triage.parsers import reading
 from triage.parsers.options import Options
+from triage.parsers.reading import Reading
+from triage.parsers.sorting import Read
 from triage.sources.find import Source
 from triage.sources.paths import STDIN
 
@@ -43,9 +44,15 @@ def logs(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def sources_in(folder: Path) -> list[tuple[Source, workers.Kind]]:
+def sources_in(folder: Path) -> list[tuple[Source, workers.Kind | None]]:
     files = sorted(folder.iterdir())
     return [(Source(str(file), (str(file),)), "probe" if file.name == "probe.log" else "engine") for file in files]
+
+
+def readings(read: list[Read]) -> list[Reading]:
+    """What was read, which are all of them logs."""
+    assert all(isinstance(one, Reading) for one in read)
+    return [one for one in read if isinstance(one, Reading)]
 
 
 @pytest.mark.parametrize("form", ["table", "json", "csv"])
@@ -61,30 +68,50 @@ def test_the_answer_is_the_same_for_any_number_of_processes(form: str) -> None:
 @pytest.mark.usefixtures("eager")
 def test_several_processes_take_part(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read_here: list[str] = []
-    read = workers.read_source
+    read = workers.read_one
 
-    def noting(source: Source, *more: object) -> reading.Reading:
+    def noting(source: Source, *more: object) -> Read:
         read_here.append(source.name)  # in a child this is the child's own list
         return read(source, *more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(workers, "read_source", noting)
-    found = workers.read_all(sources_in(logs), RuleTable(KNOWN), Options(), jobs=2)
+    monkeypatch.setattr(workers, "read_one", noting)
+    found = readings(workers.read_all(sources_in(logs), RuleTable(KNOWN), Options(), jobs=2))
     assert [one.info.name for one in found] == [source.name for source, _ in sources_in(logs)]
     assert not read_here
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.usefixtures("eager")
+def test_what_is_no_log_is_told_by_what_it_is_and_counts_as_read(logs: Path, jobs: int) -> None:
+    (logs / "a-dump.json").write_text('{"version": "2.10", "pg_config": {}, "entries": []}')
+    (logs / "core").write_bytes(bytes(range(256)) * 40)
+    advanced: list[int] = []
+
+    class Note:
+        def begin(self, total: int) -> None:
+            advanced.append(-total)
+
+        def advance(self, size: int) -> None:
+            advanced.append(size)
+
+    sources = [(source, None) for source, _ in sources_in(logs)]
+    found = workers.read_all(sources, RuleTable(KNOWN), Options(), jobs=jobs, progress=Note())
+    assert [one if not isinstance(one, Reading) else one.info.kind for one in found] == ["flight_recorder", None, *["engine"] * 6, "probe"]
+    assert jobs > 1 or not sum(advanced)
+
+
 @pytest.mark.usefixtures("eager")
 def test_what_a_killed_process_had_is_read_by_the_one_that_asks(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    home, read, killed = os.getpid(), workers.read_source, logs / "engine-3.log"
-    whole = workers.read_all(sources_in(logs), RuleTable(KNOWN), Options(), jobs=1)
+    home, read, killed = os.getpid(), workers.read_one, logs / "engine-3.log"
+    whole = readings(workers.read_all(sources_in(logs), RuleTable(KNOWN), Options(), jobs=1))
 
-    def dying(source: Source, *more: object) -> reading.Reading:
+    def dying(source: Source, *more: object) -> Read:
         if os.getpid() != home and source.name == str(killed):
             os.kill(os.getpid(), signal.SIGKILL)
         return read(source, *more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(workers, "read_source", dying)
-    found = workers.read_all(sources_in(logs), RuleTable(KNOWN), Options(), jobs=2)
+    monkeypatch.setattr(workers, "read_one", dying)
+    found = readings(workers.read_all(sources_in(logs), RuleTable(KNOWN), Options(), jobs=2))
     assert [(one.info, one.events, one.probes) for one in found] == [(one.info, one.events, one.probes) for one in whole]
 
 
@@ -110,18 +137,21 @@ def test_how_far_it_is_adds_up_to_the_size_of_the_files(logs: Path) -> None:
 def test_pipes_and_a_few_small_logs_are_read_at_home(logs: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     fifo = tmp_path_factory.mktemp("pipes") / "pipe.log"
     os.mkfifo(fifo)
-    assert not workers._may_be_shared(Source(STDIN, (STDIN,)))
-    assert not workers._may_be_shared(Source(str(fifo), (str(fifo),)))
-    assert not workers._is_worth_it([(0, source, kind) for source, kind in sources_in(logs)])
+    assert not workers._task(0, Source(STDIN, (STDIN,)), None).is_shared
+    assert not workers._task(0, Source(str(fifo), (str(fifo),)), None).is_shared
+    tasks = [workers._task(0, source, kind) for source, kind in sources_in(logs)]
+    assert all(task.is_shared for task in tasks)
+    assert not workers._is_worth_it(tasks)
 
 
 def test_batches_hold_every_task_once_and_the_dearest_come_first(logs: Path) -> None:
     (logs / "big.log").write_bytes(WEEKS * 20)
-    tasks = [(number, source, kind) for number, (source, kind) in enumerate(sources_in(logs))]
+    tasks = [workers._task(number, source, kind) for number, (source, kind) in enumerate(sources_in(logs))]
     batches = workers._batches(tasks, 2)
-    assert sorted(task[0] for batch in batches for task in batch.tasks) == list(range(len(tasks)))
-    assert batches[0].tasks[0][1].name.endswith("big.log")
-    assert [batch.cost for batch in batches] == [sum(map(workers._cost, batch.tasks)) for batch in batches]
+    assert sorted(task.number for batch in batches for task in batch) == list(range(len(tasks)))
+    assert batches[0][0].source.name.endswith("big.log")
+    most = sum(task.cost for task in tasks) // (2 * workers.BATCHES_EACH)
+    assert all(len(batch) == 1 or sum(task.cost for task in batch) <= most for batch in batches)
 
 
 @pytest.mark.parametrize(

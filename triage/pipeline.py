@@ -14,7 +14,7 @@ from triage.knowledge.table import RuleTable
 from triage.model import Dump, Findings, Kind, Problem, Seconds
 from triage.parsers.options import Options
 from triage.parsers.reading import Reading
-from triage.parsers.sorting import NothingToReadError, known_ones, nothing_in, sort_files
+from triage.parsers.sorting import NothingToReadError, known_ones, may_be_ours, not_ours, nothing_in
 from triage.sources.find import find
 from triage.timeline.boots import boots
 from triage.timeline.coverage import coverage
@@ -73,7 +73,8 @@ def classify(
     Raises RuleError for rules that cannot be used and NothingToReadError where no path held anything of ours.
     """
     known = knowledge or load([Path(folder) for folder in several(rules)])
-    return judged(gather(several(paths), known, kind=kind, options=options), known, since_event=since_event, since=since, until=until)
+    evidence = gather(several(paths), known, kind=kind, options=msgspec.structs.replace(options or Options(), last_lines=False))
+    return judged(evidence, known, since_event=since_event, since=since, until=until)
 
 
 def several(paths: Named | Sequence[Named]) -> list[str]:
@@ -109,10 +110,12 @@ def gather(
 def _part(paths: Sequence[str], table: RuleTable, kind: Kind | None, options: Options, jobs: int, progress: Progress | None) -> Part:
     """What is at these paths, read by this process and its own."""
     found, problems = find(paths, kind=kind)
-    sources, dump_files, skipped = sort_files(found, paths, kind)
-    every = read_all(sources, table, options, jobs=jobs, progress=progress)
+    sources = may_be_ours(found, paths, kind)
+    read = read_all(sources, table, options, jobs=jobs, progress=progress)
+    dump_files = [file for (source, _), one in zip(sources, read, strict=True) if one == "flight_recorder" for file in source.files]
+    skipped = [not_ours(source) for (source, _), one in zip(sources, read, strict=True) if one is None]
     dumps, lost = read_dumps(dump_files, options)
-    return Part(every, dumps, [*problems, *skipped, *lost])
+    return Part([one for one in read if isinstance(one, Reading)], dumps, [*problems, *skipped, *lost])
 
 
 def judged(
@@ -126,8 +129,8 @@ def judged(
 ) -> Findings:
     """Joins what was gathered into boots, outages and incidents, names each of them, and says what those of the time asked for have in common.
 
-    With `lines_of_all`, incidents that have a root get their best lines, too, and all their last ones: a model looks at what would be there
-    without the rule.
+    With `lines_of_all`, incidents that have a root get their best lines, too, and all their last ones (`Options.last_lines`): a model looks at
+    what would be there without the rule.
     """
     readings = evidence.readings
     by_name = sorted(readings, key=lambda reading: reading.info.name)  # in whatever order the files were given

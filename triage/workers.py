@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from triage.knowledge.table import RuleTable
 from triage.model import Kind
 from triage.parsers.options import Options
-from triage.parsers.reading import Reading, read_source
+from triage.parsers.reading import Reading
+from triage.parsers.sorting import Read, read_one
 from triage.sources.find import Source
-from triage.sources.paths import is_regular, path_of
+from triage.sources.paths import size_on_disk
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -26,7 +27,23 @@ FILE_COSTS = 1 << 16  # bytes that are read in the time that opening a file take
 BATCHES_EACH = 8  # batches a process gets, so that none is left with all the rest at the end
 LOOK_EVERY = 0.1  # seconds
 
-Task = tuple[int, Source, Kind]
+
+class Task(NamedTuple):
+    """A source to read, its place among all, its kind where that is known, and the bytes of its files on disk.
+
+    `is_shared`: all of it can be opened by another process; a pipe's bytes come once.
+    """
+
+    number: int
+    source: Source
+    kind: Kind | None
+    size: int
+    is_shared: bool
+
+    @property
+    def cost(self) -> int:
+        """About how long it takes to read it, as the number of bytes that are read in that time."""
+        return self.size + FILE_COSTS * len(self.source.files)
 
 
 class Progress(Protocol):
@@ -37,11 +54,7 @@ class Progress(Protocol):
     def advance(self, size: int) -> None: ...
 
 
-class Batch(NamedTuple):
-    """Sources for one process to read in one go, with their places among all."""
-
-    tasks: tuple[Task, ...]
-    cost: int
+Batch = tuple[Task, ...]  # for one process to read in one go
 
 
 class _Shared(NamedTuple):
@@ -61,24 +74,36 @@ _shared: list[_Shared] = []
 
 
 def read_all(
-    sources: Sequence[tuple[Source, Kind]], table: RuleTable, options: Options, *, jobs: int = 0, progress: Progress | None = None
-) -> list[Reading]:
-    """What each source gave, in their order. `jobs`: how many processes may read at once; 0 for as many as there are processors to use."""
+    sources: Sequence[tuple[Source, Kind | None]], table: RuleTable, options: Options, *, jobs: int = 0, progress: Progress | None = None
+) -> list[Read]:
+    """What each source gave, in their order; it is found out what those are that come without a kind.
+
+    `jobs`: how many processes may read at once; 0 for as many as there are processors to use.
+    """
     told = None if progress is None else progress.advance
+    tasks = [_task(number, source, kind) for number, (source, kind) in enumerate(sources)]
     if progress is not None:
-        progress.begin(sum(_size(file) for source, _ in sources for file in source.files))
-    tasks = [(number, source, kind) for number, (source, kind) in enumerate(sources)]
+        progress.begin(sum(task.size for task in tasks))
     most = min(jobs or _processors(), len(tasks))
-    shared = [task for task in tasks if most > 1 and _may_be_shared(task[1])]
+    shared = [task for task in tasks if most > 1 and task.is_shared]
     if most < 2 or not hasattr(os, "fork") or not _is_worth_it(shared):
         shared = []
-    done: dict[int, Reading] = {}
+    done: dict[int, Read] = {}
     if shared:
         done = dict(_read_at_once(_batches(shared, most), table, options, most, told))
-    for number, source, kind in tasks:
-        if number not in done:
-            done[number] = read_source(source, kind, table, options, told)
-    return [done[number] for number, _, _ in tasks]
+    return [done[task.number] if task.number in done else _read_task(task, table, options, told) for task in tasks]
+
+
+def _task(number: int, source: Source, kind: Kind | None) -> Task:
+    sizes = list(map(size_on_disk, source.files))
+    return Task(number, source, kind, sum(filter(None, sizes)), None not in sizes)
+
+
+def _read_task(task: Task, table: RuleTable, options: Options, told: Callable[[int], None] | None) -> Read:
+    read = read_one(task.source, task.kind, table, options, told)
+    if told is not None and not isinstance(read, Reading):
+        told(task.size)  # there is nothing left to read of it
+    return read
 
 
 def _processors() -> int:
@@ -86,46 +111,30 @@ def _processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _may_be_shared(source: Source) -> bool:
-    """Whether all of it can be opened by another process: a pipe's bytes come once."""
-    return all(is_regular(file) for file in source.files)
-
-
 def _is_worth_it(tasks: Sequence[Task]) -> bool:
-    files = sum(len(source.files) for _, source, _ in tasks)
-    return len(tasks) > 1 and (files >= WORTH_FILES or sum(map(_cost, tasks)) - files * FILE_COSTS >= WORTH_BYTES)
-
-
-def _cost(task: Task) -> int:
-    """About how long it takes to read a source, as the number of bytes that are read in that time."""
-    return sum(_size(file) + FILE_COSTS for file in task[1].files)
-
-
-def _size(file: str) -> int:
-    """The size of a file on disk; 0 for what has none."""
-    try:
-        return os.path.getsize(path_of(file)) if is_regular(file) else 0
-    except OSError:
-        return 0
+    files = sum(len(task.source.files) for task in tasks)
+    return len(tasks) > 1 and (files >= WORTH_FILES or sum(task.size for task in tasks) >= WORTH_BYTES)
 
 
 def _batches(tasks: Sequence[Task], jobs: int) -> list[Batch]:
     """The tasks in batches of about the same cost, the dearest first, so that the processes end together."""
-    costs = sorted(((_cost(task), task) for task in tasks), key=lambda one: (-one[0], one[1][0]))
-    most = max(sum(cost for cost, _ in costs) // (jobs * BATCHES_EACH), 1)
-    batches: list[Batch] = []
-    for cost, task in costs:
-        if batches and batches[-1].cost + cost <= most:
-            batches[-1] = Batch((*batches[-1].tasks, task), batches[-1].cost + cost)
+    most = max(sum(task.cost for task in tasks) // (jobs * BATCHES_EACH), 1)
+    batches: list[list[Task]] = []
+    cost = 0
+    for task in sorted(tasks, key=lambda task: (-task.cost, task.number)):
+        if batches and cost + task.cost <= most:
+            batches[-1].append(task)
+            cost += task.cost
         else:
-            batches.append(Batch((task,), cost))
-    return batches
+            batches.append([task])
+            cost = task.cost
+    return [tuple(batch) for batch in batches]
 
 
 def _read_at_once(
     batches: Sequence[Batch], table: RuleTable, options: Options, jobs: int, told: Callable[[int], None] | None
-) -> Iterator[tuple[int, Reading]]:
-    """The readings with their places, as they are done. Where a process is killed, the sources that it had are left to who asks."""
+) -> Iterator[tuple[int, Read]]:
+    """What was read with their places, as they are done. Where a process is killed, the sources that it had are left to who asks."""
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
@@ -136,7 +145,7 @@ def _read_at_once(
     pool = ProcessPoolExecutor(jobs, fork, initializer=_begin)
     try:
         with _uninterrupted():
-            waiting = {pool.submit(_read, batch.tasks): batch for batch in batches}
+            waiting = {pool.submit(_read, batch): batch for batch in batches}
         yield from _done(waiting, shared, told)
     finally:
         # They end by themselves at the next piece: one that is killed while it answers leaves half an answer to wait for.
@@ -155,7 +164,7 @@ def _uninterrupted() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _done(waiting: dict[Future[bytes], Batch], shared: _Shared, told: Callable[[int], None] | None) -> Iterator[tuple[int, Reading]]:
+def _done(waiting: dict[Future[bytes], Batch], shared: _Shared, told: Callable[[int], None] | None) -> Iterator[tuple[int, Read]]:
     from concurrent.futures import FIRST_COMPLETED, wait
     from concurrent.futures.process import BrokenProcessPool
 
@@ -170,10 +179,10 @@ def _done(waiting: dict[Future[bytes], Batch], shared: _Shared, told: Callable[[
         for one in done:
             batch = waiting.pop(one)
             try:
-                readings = unpacked(one.result(), shared.table)
+                read_there = unpacked(one.result(), shared.table)
             except BrokenProcessPool:
                 continue
-            yield from zip((number for number, _, _ in batch.tasks), readings, strict=True)
+            yield from zip((task.number for task in batch), read_there, strict=True)
 
 
 def _begin() -> None:
@@ -192,7 +201,7 @@ def _end_with_the_parent() -> None:
         os._exit(1)
 
 
-def _read(tasks: tuple[Task, ...]) -> bytes:
+def _read(batch: Batch) -> bytes:
     from triage.parsers.sending import packed
 
     shared = _shared[0]
@@ -203,4 +212,4 @@ def _read(tasks: tuple[Task, ...]) -> bytes:
         if shared.stop.get_obj().value:
             raise _StoppedError
 
-    return packed([read_source(source, kind, shared.table, shared.options, told) for _, source, kind in tasks])
+    return packed([_read_task(task, shared.table, shared.options, told) for task in batch])

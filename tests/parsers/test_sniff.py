@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain, repeat
+
 import pytest
 
 from triage.parsers.sniff import sniff
@@ -25,3 +27,21 @@ def test_such_text_is_an_engines(text: str) -> None:
 @pytest.mark.parametrize("text", PROBES.values(), ids=PROBES.keys())
 def test_such_text_is_a_probers(text: str) -> None:
     assert sniff("x.log", text.encode(), text.splitlines()) == "probe"
+
+
+ENGINE_LINE = "(EngineCore pid=7) INFO 11-20 05:51:01 [core.py:9] text"
+KERNEL_LINE = "[ 7616.513186] NVRM: Xid (PCI:0000:41:00): 79, pid=10635, GPU has fallen off the bus."
+
+
+def test_a_few_lines_are_enough_to_know_an_engine() -> None:
+    lines = chain(repeat(ENGINE_LINE, 20), iter(lambda: pytest.fail("a log of an engine needs no more lines"), ""))
+    assert sniff("x.log", b"text", lines) == "engine"
+
+
+def test_an_engine_among_more_lines_of_the_kernel_is_the_kernels_log() -> None:
+    assert sniff("x.log", b"text", [ENGINE_LINE] * 4 + [KERNEL_LINE] * 5) == "kernel"
+    assert sniff("x.log", b"text", [ENGINE_LINE] * 5 + [KERNEL_LINE] * 4) == "engine"
+
+
+def test_of_what_is_no_text_no_line_is_asked_for() -> None:
+    assert sniff("x", bytes(range(256)), iter(lambda: pytest.fail("no line of it is needed"), "")) is None

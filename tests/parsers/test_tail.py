@@ -7,6 +7,7 @@ from pathlib import Path
 from tests.lives import Life, log
 from triage.knowledge.load import load
 from triage.model import Verdict
+from triage.parsers.options import Options
 from triage.pipeline import gather, judged
 
 
@@ -43,6 +44,9 @@ def test_nobody_pays_for_them_unasked(tmp_path: Path) -> None:
     known = load()
     path = log(tmp_path, Life(3).serves(1).core("INFO", "lease.py:10", "the lease ends").dies())
     assert [v.last_lines for v in judged(gather([path], known), known).verdicts] == [()]
+    without = gather([path], known, options=Options(last_lines=False))
+    assert [reading.tail for reading in without.readings] == [None]
+    assert judged(without, known) == judged(gather([path], known), known)
 
 
 def test_what_the_kernel_said_at_the_time_belongs_to_them(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from triage.sources.clock import Clock, carried
 from triage.sources.cutting import OVERLAP, blocks
 from triage.sources.find import Source
 from triage.sources.lines import LONGEST_TEXT
-from triage.sources.pieces import Line, Piece, first_piece, pieces
+from triage.sources.pieces import Line, Piece, first_piece, pieces, texts_of
 
 REFERENCE = datetime(2026, 11, 2, tzinfo=UTC).timestamp()
 NINE = datetime(2026, 11, 1, 9, 0, 0, tzinfo=UTC).timestamp()
@@ -334,6 +334,32 @@ def test_the_first_piece_is_of_the_newest_file_that_holds_anything(tmp_path: Pat
     assert piece.data == b"new\n"
     assert first_piece(source(tmp_path, b""), clock()) is None
     assert first_piece(Source("x", ("gone",)), clock()) is None
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"Nov 01 09:43:00 gpu7 kernel: NVRM: Xid\nNov 01 09:43:01 gpu7 vllm[7]: text\n",
+        b"2026-11-01T09:43:00.1Z stderr F one\n2026-11-01T09:43:00.2Z stderr F two",
+        b'{"log":"a\\nb\\n","stream":"stderr","time":"2026-11-01T09:43:00.1Z"}\n' * 9,
+        b"vllm-1  | one\n\n\nvllm-1  | \x1b[31mtwo\x00\n",
+        b"10%\r20%\r30%\nready\r\n",
+        b"x" * (2 * LONGEST_TEXT) + b"\nshort\n",
+        b"\n",
+    ],
+)
+def test_texts_alone_are_those_of_the_lines(content: bytes, tmp_path: Path) -> None:
+    piece = first_piece(source(tmp_path, content), clock())
+    assert piece is not None
+    assert list(texts_of(piece)) == [(line.text, line.unit) for line in lines_of(piece)]
+
+
+def test_texts_alone_assume_nothing_about_the_clock(tmp_path: Path) -> None:
+    time = clock()
+    piece = first_piece(source(tmp_path, b"Nov 01 09:43:00 gpu7 vllm[7]: text\n" * 9), time)
+    assert piece is not None
+    assert [text for text, _ in texts_of(piece)] == ["text"] * 9
+    assert not time.assumptions
 
 
 def test_a_short_file_is_laid_out_like_the_one_before_it(tmp_path: Path) -> None:

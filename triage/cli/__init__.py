@@ -1,1 +1,7 @@
 """One file a command: wiring only."""
+
+import gc
+
+FEW_COLLECTIONS = (50_000, 20, 20)  # a run makes many small records and hardly a cycle: looking for those takes a tenth of its time
+
+gc.set_threshold(*FEW_COLLECTIONS)  # before anything else is loaded

@@ -178,17 +178,26 @@ def _only(findings: Any, classes: tuple[str, ...]) -> Any:
 
 def _rendered(findings: Any, form: str, by: str, explained: Knowledge | None) -> str:
     """`explained`: the rules that explanations are taken from; None without explanations."""
-    from triage.report import document, table
-    from triage.report.numbers import numbered
-
     if form in ("json", "jsonl", "csv") or explained is not None:
+        from triage.report.numbers import numbered
+
         findings = numbered(findings, counts=form == "json")
+    return _for_programs(findings, form, by) if form in ("json", "jsonl", "csv") else _text(findings, form, by, explained)
+
+
+def _for_programs(findings: Any, form: str, by: str) -> str:
+    from triage.report import document
+
     if form == "json":
         return document.as_json(findings, by)
     if form == "jsonl":
         return document.counts_as_jsonl(findings, by) if by else document.as_jsonl(findings)
-    if form == "csv":
-        return document.counts_as_csv(findings, by) if by else document.as_csv(findings)
+    return document.counts_as_csv(findings, by) if by else document.as_csv(findings)
+
+
+def _text(findings: Any, form: str, by: str, explained: Knowledge | None) -> str:
+    from triage.report import table
+
     text = table.text_table(findings, by, style="github" if form == "markdown" else "simple")
     return text if explained is None else text + _explanations(findings, explained)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import gc
 import io
 import os
 import sys
@@ -14,14 +13,12 @@ import click
 
 INTERRUPTED = 130
 NOT_WRITTEN = 2
-FEW_COLLECTIONS = (20_000, 20, 20)  # a run makes many small records and hardly a cycle: looking for those takes a tenth of its time
 
 
 class Ending(click.Group):
     """A group that answers Ctrl-C with 130 and an answer that could not be written with 2. A reader that leaves early is no error."""
 
     def main(self, *args: Any, **extra: Any) -> Any:
-        gc.set_threshold(*FEW_COLLECTIONS)
         if sys.stdout is None:
             sys.stdout = io.TextIOWrapper(io.BufferedWriter(_Closed()), encoding="utf-8")
         try:

@@ -56,7 +56,7 @@ def read(paths: tuple[str, ...], *, since_event: str = "onset", lines_of_all: bo
     from triage.pipeline import judged
 
     known = given.pop("known", None) or knowledge(given["rules"])
-    evidence = gathered(paths, known, **given)
+    evidence = gathered(paths, known, last_lines=lines_of_all, **given)
     findings = judged(evidence, known, since_event=since_event, since=given["since"], until=given["until"], lines_of_all=lines_of_all)
     warn(findings)
     return findings
@@ -84,7 +84,12 @@ def gathered(paths: tuple[str, ...], known: Knowledge, **given: Any) -> Evidence
     from triage.pipeline import gather
 
     options = Options(
-        tz=given["tz"], year=given["year"], probe_format=given["probe_format"], probe_stamp=given["probe_stamp"], rank_from=given["rank_from"]
+        tz=given["tz"],
+        year=given["year"],
+        probe_format=given["probe_format"],
+        probe_stamp=given["probe_stamp"],
+        rank_from=given["rank_from"],
+        last_lines=given.get("last_lines", True),
     )
     try:
         if given.get("backend") == "ray":

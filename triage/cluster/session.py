@@ -115,7 +115,8 @@ class Cluster:
         if isinstance(got, str):
             problems.append(Problem(source.name, got))
             return None
-        return unpacked(got, self._table)[0]
+        read = unpacked(got, self._table)[0]
+        return read if isinstance(read, Reading) else None
 
     def _submit(self, task: Any, node: str | None, *arguments: Any) -> Any:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy

@@ -5,14 +5,14 @@ Done on the decoded TOML, before anything else sees it, so that the scanner, the
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
+from triage.expressions import compiled_later
 from triage.knowledge.schema import Fragment
 
 PATTERN_KEYS = frozenset({"pattern", "scan", "frame", "no_frame"})
-_USE = re.compile(r"\{\{(?P<name>.*?)\}\}")
+_USE = compiled_later(r"\{\{(?P<name>.*?)\}\}")
 
 
 class FragmentError(ValueError):

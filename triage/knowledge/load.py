@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +14,7 @@ import msgspec
 from triage.knowledge.cache import cache_folder, read_sealed, write_sealed
 from triage.knowledge.caches import CacheKinds
 from triage.knowledge.configuration import EngineFlags, Gates, Mechanisms
-from triage.knowledge.fragments import FragmentError, with_fragments, written_out
+from triage.knowledge.fragments import with_fragments, written_out
 from triage.knowledge.redaction import Redaction
 from triage.knowledge.schema import CommonCauses, Echoes, EngineLines, FaultClass, Forks, Fragment, Instruments, Probes, Troubles, UserText, Xids
 from triage.knowledge.whole import Knowledge, overlaid
@@ -43,11 +42,10 @@ def load(extra: Iterable[Path] = (), *, base: Path | None = None) -> Knowledge:
     What such a folder says under an id of ours stands instead of ours. Raises RuleError where a file is missing, is no TOML, or says
     something the schema does not know.
     """
-    folders = [base or builtin_rules(), *extra]
-    for folder in folders:
-        if not has_rules(folder):  # whoever gives a folder believes that its rules are tried
+    files = [(folder, toml_files(folder)) for folder in (base or builtin_rules(), *extra)]
+    for folder, found in files:
+        if not _are_rules(folder, found):  # whoever gives a folder believes that its rules are tried
             raise RuleError(f"{folder}: no rules in it: classes stand in faults/*.toml, and `triage rules check DIR` tells what else is read")
-    files = [(folder, toml_files(folder)) for folder in folders]
     stamp = _fingerprint(file for _, found in files for file in found)
     kept = cache_folder() / f"rules-{stamp}.msgpack"
     try:
@@ -71,7 +69,7 @@ def load_folder(folder: Path, extra: Iterable[Path] = ()) -> Knowledge:
 def read_rule_file(path: Path, shape: type[T], known: Mapping[str, str] | None = None) -> T:
     """One rule file as `shape`, its patterns written out with the fragments that are `known`. Raises RuleError naming the file and the key."""
     with _naming(path):
-        return msgspec.convert(written_out(tomllib.loads(path.read_text(encoding="utf-8")), known or {}), shape)
+        return msgspec.convert(written_out(_toml(path), known or {}), shape)
 
 
 def fragments_of(folders: Iterable[Path]) -> dict[str, str]:
@@ -83,16 +81,22 @@ def fragments_of(folders: Iterable[Path]) -> dict[str, str]:
     for file in (folder / FRAGMENTS for folder in folders):
         if file.is_file():
             with _naming(file):
-                told = msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), dict[str, Fragment])
+                told = msgspec.convert(_toml(file), dict[str, Fragment])
                 known = with_fragments(told, known)
     return known
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    import tomllib
+
+    return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
     try:
         yield
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, FragmentError, msgspec.ValidationError) as error:
+    except (OSError, ValueError) as error:  # TOML's errors, msgspec's and those of fragments are ValueErrors
         raise RuleError(f"{path}: {error}") from error
 
 
@@ -100,12 +104,16 @@ def toml_files(folder: Path) -> list[Path]:
     """Every TOML file in a folder of rules, in a stable order. Raises RuleError where there is no such folder."""
     if not folder.is_dir():
         raise RuleError(f"{folder}: no such folder of rules")
-    return sorted(folder.rglob("*.toml"))
+    return sorted(Path(where, name) for where, _, names in os.walk(folder) for name in names if name.endswith(".toml"))
 
 
 def has_rules(folder: Path) -> bool:
     """Whether any file in a folder is read as rules; fragments alone are none. Raises RuleError where there is no such folder."""
-    names = [file.relative_to(folder) for file in toml_files(folder)]
+    return _are_rules(folder, toml_files(folder))
+
+
+def _are_rules(folder: Path, files: Iterable[Path]) -> bool:
+    names = (file.relative_to(folder) for file in files)
     return any(shape_of(name) and name != Path(FRAGMENTS) for name in names)
 
 

@@ -13,16 +13,17 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import NamedTuple
 
+from triage.expressions import compiled_later
 from triage.knowledge.load import Knowledge, load
 from triage.knowledge.schema import Line, Signature
 
 _ATOM = r"(?:\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\.)"
-_TOKEN = re.compile(rf"{_ATOM}|.", re.DOTALL)
-_OPEN_TAIL = re.compile(rf"(?P<keep>.*?)(?P<atom>{_ATOM})(?P<many>[*+]|\{{\d+,\d*\}})[?+]?(?P<close>\)*)$", re.DOTALL)
-_OPTIONAL_GROUP = re.compile(r"\(\?:(?:[^()\\]|\\.)*\)[?*]$")
-_GROUP_NAME = re.compile(r"\(\?P?<[A-Za-z_]\w*>")
-_LOOKAROUND = re.compile(r"(?<!\\)\(\?<?[=!]")
-_IGNORE_CASE = re.compile(r"^\(\?i\)")
+_TOKEN = compiled_later(rf"{_ATOM}|.", re.DOTALL)
+_OPEN_TAIL = compiled_later(rf"(?P<keep>.*?)(?P<atom>{_ATOM})(?P<many>[*+]|\{{\d+,\d*\}})[?+]?(?P<close>\)*)$", re.DOTALL)
+_OPTIONAL_GROUP = compiled_later(r"\(\?:(?:[^()\\]|\\.)*\)[?*]$")
+_GROUP_NAME = compiled_later(r"\(\?P?<[A-Za-z_]\w*>")
+_LOOKAROUND = compiled_later(r"(?<!\\)\(\?<?[=!]")
+_IGNORE_CASE = compiled_later(r"^\(\?i\)")
 
 
 class ScanPattern(NamedTuple):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 import regex
 
+from triage.expressions import compiled_later
 from triage.knowledge.load import Knowledge
 from triage.knowledge.patterns import ScanPattern, scan_pattern
 from triage.knowledge.scanner import Scanner
@@ -16,7 +16,7 @@ from triage.model import Kind, Role
 
 SECONDS_PER_LINE = 0.25
 QUICK = 1024  # characters: a line up to this length is looked through without a clock
-_NO_FIGURES = re.compile(r"\{\d*,?\d*\}|\[0-9|\(\?P?<\w+>")  # repetitions, any figure, names of groups
+_NO_FIGURES = compiled_later(r"\{\d*,?\d*\}|\[0-9|\(\?P?<\w+>")  # repetitions, any figure, names of groups
 LIFE_KINDS = ("boot", "ready", "death", "exit", "stop")
 
 
@@ -55,7 +55,7 @@ class Rule:
     @cached_property
     def reads_figures(self) -> bool:
         """Whether it may match a line and not the same line with other figures: its pattern names one, beside how often something comes."""
-        return bool(re.search(r"\d", _NO_FIGURES.sub("", self.definition.pattern)))
+        return any(one.isdecimal() for one in _NO_FIGURES.sub("", self.definition.pattern))
 
     @property
     def scan_pattern(self) -> ScanPattern:
@@ -78,6 +78,21 @@ class RuleTable:
 
     def __getitem__(self, index: int) -> Rule:
         return self.rules[index]
+
+    @cached_property
+    def is_periodic(self) -> tuple[bool, ...]:
+        """Whether a rule is one for periodic lines, by its index."""
+        return tuple(rule.is_periodic for rule in self.rules)
+
+    @cached_property
+    def is_trouble(self) -> tuple[bool, ...]:
+        """Whether a rule is one for lines that look like trouble, by its index."""
+        return tuple(rule.is_trouble for rule in self.rules)
+
+    @cached_property
+    def stalls(self) -> frozenset[int]:
+        """The indices of rules whose lines show that nothing moves."""
+        return frozenset(index for index, rule in enumerate(self.rules) if rule.kind == "stall")
 
     @cached_property
     def scanner(self) -> Scanner:
@@ -122,15 +137,17 @@ class RuleTable:
         """
         if len(raw) > QUICK or b"\r" in raw:
             return len(raw)
-        begins = [found for pattern in self._user_bytes if (found := pattern.search(raw))]
-        return min(begins, key=lambda found: found.start()).end() if begins else len(raw)
+        if raw.isascii():  # nearly all: what is compiled for texts does, and is not asked again of a line without an envelope
+            return len(self.own_text(raw.decode("ascii")))
+        end = _first_end(found for pattern in self._user_bytes if (found := pattern.search(raw)))
+        return len(raw) if end is None else end
 
     def own_text(self, text: str) -> str:
         """A line up to where the words of a user begin in it. Raises TimeoutError like `Rule.match`."""
-        if self._cut[0] is not text:  # several rules ask about one line
+        if self._cut[0] != text:  # several rules ask about one line
             limit = SECONDS_PER_LINE if len(text) > QUICK else None
-            begins = [found for pattern in self.user_text if (found := pattern.search(text, timeout=limit))]
-            self._cut = (text, text[: min(begins, key=lambda found: found.start()).end()] if begins else text)
+            end = _first_end(found for pattern in self.user_text if (found := pattern.search(text, timeout=limit)))
+            self._cut = (text, text[:end])
         return self._cut[1]
 
     def evidence(self, rule: Rule, text: str) -> tuple[str, dict[str, str]] | None:
@@ -141,6 +158,12 @@ class RuleTable:
         seen = text if rule.kind == "step" else self.own_text(text)
         found = rule.match(seen)
         return None if found is None else (seen, {name: value for name, value in found.groupdict().items() if value is not None})
+
+
+def _first_end(begins: Iterable[regex.Match[str] | regex.Match[bytes]]) -> int | None:
+    """Where the first one of some matches ends."""
+    found = min(begins, key=lambda found: found.start(), default=None)
+    return found.end() if found else None
 
 
 def _rules(knowledge: Knowledge) -> Iterator[Rule]:

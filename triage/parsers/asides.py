@@ -27,7 +27,8 @@ Offsets = Sequence[int]
 
 
 class Asides:
-    """The periodic, the loud and the last lines of one source. `of_beat`, `of_trouble`, `of_tail`: make events of them.
+    """The periodic, the loud and the last lines of one source. `of_beat`, `of_trouble`, `of_tail`: make events of them; no last lines
+    are kept where nothing makes events of them.
 
     `repeated`: loud lines are kept each time, as far as there is room; a kernel has no lives, of which the last such line would be enough.
     """
@@ -39,18 +40,16 @@ class Asides:
         clock: Clock,
         of_beat: Callable[[Line, Place, int, int], Event | None],
         of_trouble: Callable[[Line, Place, int], Event | None],
-        of_tail: Callable[[Line, Place, int], Event | None],
+        of_tail: Callable[[Line, Place, int], Event | None] | None,
         *,
         repeated: bool = False,
     ) -> None:
         self._table = table
         self._repeated = repeated
-        self._periodic = [rule.is_periodic for rule in table.rules]
-        self._loud = [rule.is_trouble for rule in table.rules]
-        self._stalls = frozenset(index for index, rule in enumerate(table.rules) if rule.kind == "stall")
+        self._periodic, self._loud, self._stalls = table.is_periodic, table.is_trouble, table.stalls
         self.pulse = Pulse(source, clock, of_beat, self._stalls, Again(source, clock, self._periodic_hits))
         self.trouble = Trouble(clock, of_trouble, Again(source, clock, self._loud_hits))
-        self.tail = Tail(clock, of_tail)
+        self.tail = Tail(clock, of_tail) if of_tail else None
         self._last: tuple[Piece, int] | None = None  # the last piece with periodic lines, where it was only swept, and its place in the source
         self._plain: dict[str, bool] = {}
         self._swept = False
@@ -91,14 +90,16 @@ class Asides:
         if self._repeated:
             self.trouble.keep(piece, loud, base)
         self.trouble.take(piece, loud, base, turns)
-        self.tail.take(piece, base, turns)
+        if self.tail is not None:
+            self.tail.take(piece, base, turns)
         return self.pulse.neighbours(piece, periodic, base, telling)
 
     def rest(self) -> list[Event]:
         """The source ends: the events of its last periodic lines, where nothing telling came after them."""
         self._catch_up()
         self.trouble.turn()
-        self.tail.end()
+        if self.tail is not None:
+            self.tail.end()
         return self.pulse.rest()
 
     def _may_be_swept(self, piece: Piece) -> bool:

@@ -34,14 +34,15 @@ TURNS = ("boot", "stop", "death", "exit")  # lines before which those that look 
 
 
 class EngineParser:
-    """Turns the pieces of one source into events. `problems`: rules that took too long; `asides`: periodic lines and loud ones."""
+    """Turns the pieces of one source into events. `problems`: rules that took too long; `asides`: periodic lines, loud and last ones."""
 
-    def __init__(self, table: RuleTable, source: str, kind: Kind, clock: Clock) -> None:
+    def __init__(self, table: RuleTable, source: str, kind: Kind, clock: Clock, *, last_lines: bool = True) -> None:
         self.table = table
         self.kind = kind
         self.clock = clock
         self.problems: list[Problem] = []
-        self.asides = Asides(table, source, clock, self._of_beat, self._of_trouble, self._of_tail, repeated=kind == "kernel")
+        of_tail = self._of_tail if last_lines else None
+        self.asides = Asides(table, source, clock, self._of_beat, self._of_trouble, of_tail, repeated=kind == "kernel")
         self._scanned = 0
         self._held: tuple[Piece, Line] | None = None
         self._streams: dict[str, str] = {}  # each stream with the invocation of its last event

@@ -6,13 +6,14 @@ Told(stamp='2026/10/10 01:02:03.123', gpu='1', used=21890.0, total=None, free=No
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-_HEADING = re.compile(r"(?:^|,)\s*(?:memory\.(?:used|free|total)|used_(?:gpu_)?memory)(?: \[MiB\])?\s*(?=,|$)")
-_FIGURE = re.compile(r"(\d{1,8})(?: MiB)?")
-_STAMP = re.compile(r"20\d\d/\d\d/\d\d \d\d:\d\d:\d\d")
+from triage.expressions import compiled_later
+
+_HEADING = compiled_later(r"(?:^|,)\s*(?:memory\.(?:used|free|total)|used_(?:gpu_)?memory)(?: \[MiB\])?\s*(?=,|$)")
+_FIGURE = compiled_later(r"(\d{1,8})(?: MiB)?")
+_STAMP = compiled_later(r"20\d\d/\d\d/\d\d \d\d:\d\d:\d\d")
 _NAMES = {
     "timestamp": "stamp", "index": "gpu", "memory.total": "total", "memory.used": "used", "memory.free": "free", "pid": "pid",
     "used_memory": "used", "used_gpu_memory": "used",

@@ -13,7 +13,6 @@ Figures are MiB. A CSV may come with or without its heading and its units; a loo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, tzinfo
 from itertools import chain, islice
@@ -21,15 +20,16 @@ from typing import NamedTuple
 
 import msgspec
 
+from triage.expressions import compiled_later
 from triage.model import Instant
 from triage.parsers.gpu_columns import MOST_GPUS, Columns, guessed, is_heading, named
 
-_STAMP = re.compile(r"(?P<year>20\d\d)/(?P<rest>\d\d/\d\d \d\d:\d\d:\d\d)(?P<part>\.\d{1,6})?")
-_TABLE_TIME = re.compile(r"^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (?P<date>[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d 20\d\d)\s*$")
-_TABLE_GPU = re.compile(r"^\|\s{1,6}(?P<gpu>\d{1,3})\s+\S[^|]*\|\s*[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:")
-_TABLE_MEMORY = re.compile(r"\|\s*(?P<used>\d{1,8})MiB\s*/\s*(?P<total>\d{1,8})MiB\s*\|")
-_TABLE_PROCESS = re.compile(r"^\|\s{1,6}(?P<gpu>\d{1,3})\s.*?\s(?P<pid>\d{1,10})\s+[CGM+]{1,5}\s.*?\s(?P<used>\d{1,8})MiB\s*\|\s*$")
-_ROW = re.compile(
+_STAMP = compiled_later(r"(?P<year>20\d\d)/(?P<rest>\d\d/\d\d \d\d:\d\d:\d\d)(?P<part>\.\d{1,6})?")
+_TABLE_TIME = compiled_later(r"^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (?P<date>[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d 20\d\d)\s*$")
+_TABLE_GPU = compiled_later(r"^\|\s{1,6}(?P<gpu>\d{1,3})\s+\S[^|]*\|\s*[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:")
+_TABLE_MEMORY = compiled_later(r"\|\s*(?P<used>\d{1,8})MiB\s*/\s*(?P<total>\d{1,8})MiB\s*\|")
+_TABLE_PROCESS = compiled_later(r"^\|\s{1,6}(?P<gpu>\d{1,3})\s.*?\s(?P<pid>\d{1,10})\s+[CGM+]{1,5}\s.*?\s(?P<used>\d{1,8})MiB\s*\|\s*$")
+_ROW = compiled_later(
     r"^\s*20\d\d/\d\d/\d\d \d\d:\d\d:\d\d\.\d{3}, (?:[^,]{1,80}, ){0,12}\d{1,8}(?: MiB)?(?:, [^,]{1,80}){0,12}\s*$"
     r"|^\s*(?:[^,]{1,80}, ){0,12}\d{1,8} MiB(?:, [^,]{1,80}){0,12}\s*$"
 )

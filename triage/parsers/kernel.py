@@ -12,42 +12,42 @@ One line becomes structured data by a function that knows nothing else; what a l
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import msgspec
 
+from triage.expressions import compiled_later
 from triage.knowledge.schema import Xid
 from triage.model import Event
 
 LINES = 200
 
-_XID = re.compile(
+_XID = compiled_later(
     r"NVRM: Xid \((?:PCI:)?(?P<pci>[0-9a-fA-F:.]{4,20})(?: GPU-I:\d+)?\): (?P<number>\d{1,4})(?:, pid=(?:(?P<pid>\d{1,10})|'?<unknown>'?))?"
     r"(?:, name=(?P<name>[^,]{1,64}))?(?:, (?P<detail>.*))?"
 )
-_NOT_FATAL = re.compile(r"(?i)\bnon-?fatal\b")
-_CAUSED_BY = re.compile(r"\bcaused by previous Xid (\d{1,4})\b")
-_RSS = re.compile(r"anon-rss:(\d{1,15})kB")
-_KILLED = re.compile(
+_NOT_FATAL = compiled_later(r"(?i)\bnon-?fatal\b")
+_CAUSED_BY = compiled_later(r"\bcaused by previous Xid (\d{1,4})\b")
+_RSS = compiled_later(r"anon-rss:(\d{1,15})kB")
+_KILLED = compiled_later(
     r"(?:\b(?P<memcg>Memory cgroup )?[Oo]ut of memory[^:]{0,40}: )?\bKill(?:ed)? process (?P<pid>\d{1,10}) \((?P<task>.{1,64}?)\)(?=[ ,]|$)"
 )
-_RECORD = re.compile(r"\boom-kill:constraint=(?P<constraint>\w+),.*?,task=(?P<task>.{1,64}?),pid=(?P<pid>\d{1,10})\b")
-_VICTIM = re.compile(r"System OOM encountered, victim process: (?P<task>.{1,64}?), pid: (?P<pid>\d{1,10})")
-_SEGFAULT = re.compile(
+_RECORD = compiled_later(r"\boom-kill:constraint=(?P<constraint>\w+),.*?,task=(?P<task>.{1,64}?),pid=(?P<pid>\d{1,10})\b")
+_VICTIM = compiled_later(r"System OOM encountered, victim process: (?P<task>.{1,64}?), pid: (?P<pid>\d{1,10})")
+_SEGFAULT = compiled_later(
     r"(?:traps: )?(?P<task>[^\s\[\]:][^\[\]]{0,63}?)\[(?P<pid>\d{1,10})\]:? (?P<what>segfault|general protection(?: fault)?|trap [a-z ]+?)"
     r"(?: at (?P<address>[0-9a-f]+))? ip[ :](?P<ip>[0-9a-f]+) sp[ :][0-9a-f]+ error[ :]\w+(?: in (?P<module>[^\[\s]+)\[)?"
 )
-_UNIT_EXIT = re.compile(
+_UNIT_EXIT = compiled_later(
     r"(?<![\w@:.\\-])(?P<unit>[\w@:.\\-]{1,200}\.(?:service|scope)): Main process exited, "
     r"code=(?P<code>\w+), status=(?P<status>\d{1,5})(?:/(?P<name>\w+))?"
 )
-_ENGINE_TASK = re.compile(r"(?i)python|vllm|llm|sglang|ray|trt|tensorrt|pt_|torch|worker|engine|server|mpi|uvicorn|triton")
-_NAME_BEFORE = re.compile(r"^.*(?:\] |: )")
+_ENGINE_TASK = compiled_later(r"(?i)python|vllm|llm|sglang|ray|trt|tensorrt|pt_|torch|worker|engine|server|mpi|uvicorn|triton")
+_NAME_BEFORE = compiled_later(r"^.*(?:\] |: )")
 
 # How kernel lines begin: with an uptime, with syslog's tag in any language, as `dmesg -x`, /dev/kmsg and Talos write them, or with the
 # date of `dmesg -T`.
-_STAMPED = re.compile(
+_STAMPED = compiled_later(
     r"^(?:<\d+>)?\[ *\+?\d{1,10}\.\d{6}\](?:\[[ \w]+\])? "
     r"|^(?:(?:[^\s\d]{2,9} [ \d]\d|\d{1,2}\w{1,2} {1,2}\d{1,2}|\d{4}-\d\d-\d\d)[T ]\d\d:\d\d:\d\d\S* )?(?:\S+ )?kernel(?:\[\d+\])?: "
     r"|^(?:\S{1,80}: )?kern {0,3}: ?(?:emerg|alert|crit|err|error|warn|warning|notice|info|debug) {0,3}: |^\d{1,3},\d+,\d+,[-c+][^;]{0,40};"
@@ -55,7 +55,7 @@ _STAMPED = re.compile(
     r"(?!(?i:ok|up|fail|down|http|health|status|curl|timeout)\b)(?=\D)"
 )
 # How they go on, for logs whose envelope has been taken off.
-_BARE = re.compile(
+_BARE = compiled_later(
     r"^(?:NVRM: |nvidia(?:-\w+)?(?: [\da-f:.]+)?: |amdgpu [\da-f:.]+: |mlx5_core |Memory cgroup out of memory|Out of memory: |oom-kill:"
     r"|oom_reaper: |\S+ invoked oom-killer: |\S+\[\d+\]: segfault at |traps: |INFO: task |BUG: |watchdog: BUG|Call Trace:|CPU: \d+ |RIP: "
     r"|Code: [\da-f]{2} |R[A-D]X: |Modules linked in: |Hardware name: |Mem-Info:|Tasks state |Linux version |Command line: |BIOS-\w+: "
@@ -149,9 +149,14 @@ def enriched(event: Event, xids: dict[int, Xid]) -> Event:
 
 def looks_like_kernel_log(lines: Sequence[str]) -> bool:
     """Whether most of at most 200 lines are the kernel's (stamped with an uptime, tagged `kernel:`, or in its words)."""
-    texts = [line.lstrip()[:400] for line in lines[:LINES] if line.strip()]
-    kernel = sum(1 for text in texts if _STAMPED.search(text) or _BARE.search(text))
-    return 2 * kernel > len(texts)
+    texts = [line for line in lines[:LINES] if line.strip()]
+    return 2 * sum(map(is_kernel_line, texts)) > len(texts)
+
+
+def is_kernel_line(line: str) -> bool:
+    """Whether one line is the kernel's."""
+    text = line.lstrip()[:400]
+    return bool(_STAMPED.match(text) or _BARE.match(text))
 
 
 def _with_xid(event: Event, facts: tuple[int, str, int | None, str], xids: dict[int, Xid]) -> Event:

@@ -40,7 +40,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     pulse: Pulse | None = None
     trouble: Trouble | None = None
     tail: Tail | None = None
-    is_ours: bool = False  # by the word of the user, or by how it is written
+    is_ours: bool = False  # by the word of the user, or by how it is written, which is looked at where there is no stamp
 
     @property
     def is_known(self) -> bool:
@@ -123,7 +123,7 @@ def read_source(source: Source, kind: Kind, table: RuleTable, options: Options, 
     tally = Tally(clock, told)
     if kind == "gpu_memory":
         return _memory(source, tally.counted(pieces(source, clock, problems=problems)), tally, problems, options)
-    parser = None if kind == "probe" else EngineParser(table, source.name, kind, clock)
+    parser = None if kind == "probe" else EngineParser(table, source.name, kind, clock, last_lines=options.last_lines)
     look = parser.asides.look if parser else None
     read = tally.counted(pieces(source, clock, problems=problems, numbered=kind == "probe", look=look))
     events: tuple[Event, ...] = ()
@@ -188,7 +188,7 @@ def _reading(
         pulse=parser.asides.pulse if parser else None,
         trouble=parser.asides.trouble if parser else None,
         tail=parser.asides.tail if parser else None,
-        is_ours=source.kind is not None or kind != "engine" or speaks_like_an_engine(source.name, tally.head),
+        is_ours=source.kind is not None or kind != "engine" or (tally.first is None and speaks_like_an_engine(source.name, tally.head)),
     )
 
 
@@ -203,7 +203,7 @@ def _doubts(name: str, tally: Tally, found: Sequence[Event] | Sequence[Probe]) -
 
 def _unread_probes(source: Source, tally: Tally) -> list[Problem]:
     """A word about probes in an engine's log, as `cat engine.log probe.log` gives: at its beginning or its end."""
-    rows = probe_rows(tally.head) or probe_rows(tally.tail)
+    rows = probe_rows(tally.head) or (probe_rows(tally.tail) if tally.tail != tally.head else [])
     what = "lines that look like health probes were not read as such, as {!r}: give the probes in a file of their own"
     return [Problem(source.name, what.format(rows[0][:80]), lost=False)] if rows else []
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, deque
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import TypeVar
 
+from triage.expressions import compiled_later
 from triage.knowledge.scanner import Hits
 from triage.knowledge.table import Rule, RuleTable
 from triage.parsers.tags import Tag
@@ -25,10 +26,10 @@ DAY_MINUTES = 1440
 STAMPED_WITHIN = 200
 DAY_BYTES = 6
 _DIGITS = b"0123456789"
-_CLOCKS = re.compile(rb"(?:\d[\d/-]*[T ])?\d\d:\d\d:\d\d[\d.,]*")
-_IDS, _ID = re.compile(rb"[0a-f-]{8,}"), b"0" * 8  # of requests, addresses and hashes, once their figures are noughts
+_CLOCKS = compiled_later(rb"(?:\d[\d/-]*[T ])?\d\d:\d\d:\d\d[\d.,]*")
+_IDS, _ID = compiled_later(rb"[0a-f-]{8,}"), b"0" * 8  # of requests, addresses and hashes, once their figures are noughts
 _ZEROS = bytes(48 if 48 <= byte <= 57 else byte for byte in range(256))
-_MINUTE = re.compile(rb"\d\d:\d\d(?=:\d\d)")
+_MINUTE = compiled_later(rb"\d\d:\d\d(?=:\d\d)")
 
 T = TypeVar("T")
 Wording = tuple[bytes, frozenset[int]]
@@ -60,10 +61,8 @@ class Repeats:
     """What was found out about the lines of one source in the present life of its engine."""
 
     def __init__(self, table: RuleTable) -> None:
-        marks = {mark for cause in table.knowledge.common_causes.causes for mark in cause.marks}
-        self._most_harmless = [MARKS_PER_LIFE if rule.id in marks else HARMLESS_PER_LIFE for rule in table.rules]
+        self._most_harmless, self._most_evidence = _bounds(table)
         self._harmless: Counter[int] = Counter()  # lines of each harmless rule
-        self._most_evidence = [_most_evidence(rule) for rule in table.rules]
         self._evidence: dict[int, _Evidence] = {}  # of each other rule
         self._settled: set[Wording] = set()
         self._table = table
@@ -170,6 +169,14 @@ class Repeats:
         """Remembers that it does not."""
         if len(who.message) <= LONGEST:
             _keep(self._misses, (rule.id, who.process, who.level, who.message))
+
+
+@lru_cache(maxsize=4)  # the same for every source that is read with these rules
+def _bounds(table: RuleTable) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """How many lines of each rule are told in one life: of what is harmless, and of what is evidence."""
+    marks = {mark for cause in table.knowledge.common_causes.causes for mark in cause.marks}
+    harmless = tuple(MARKS_PER_LIFE if rule.id in marks else HARMLESS_PER_LIFE for rule in table.rules)
+    return harmless, tuple(map(_most_evidence, table.rules))
 
 
 def _most_evidence(rule: Rule) -> int:

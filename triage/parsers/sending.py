@@ -16,6 +16,7 @@ import msgspec
 from triage.knowledge.table import RuleTable
 from triage.model import Event, Probe
 from triage.parsers.reading import Reading
+from triage.parsers.sorting import Read
 
 RULES = "rules"
 EVENTS = msgspec.msgpack.Decoder(tuple[Event, ...])  # ten times as fast as pickle, and there are many of these
@@ -42,19 +43,21 @@ class _Unpacker(pickle.Unpickler):
         return self._table
 
 
-def packed(readings: Sequence[Reading]) -> bytes:
-    """Readings as bytes, for a process of ours to unpack."""
+def packed(read: Sequence[Read]) -> bytes:
+    """What was read as bytes, for a process of ours to unpack."""
     out = io.BytesIO()
-    bare = [msgspec.structs.replace(reading, events=(), probes=()) for reading in readings]
-    many = [(msgspec.msgpack.encode(reading.events), msgspec.msgpack.encode(reading.probes)) for reading in readings]
+    bare = [msgspec.structs.replace(one, events=(), probes=()) if isinstance(one, Reading) else one for one in read]
+    many = [(msgspec.msgpack.encode(one.events), msgspec.msgpack.encode(one.probes)) for one in read if isinstance(one, Reading)]
     _Packer(out, pickle.HIGHEST_PROTOCOL).dump((bare, many))
     return out.getvalue()
 
 
-def unpacked(data: bytes, table: RuleTable) -> list[Reading]:
-    """The readings that were packed by a process of ours with the same rules as `table`. Never to be given anything from elsewhere."""
+def unpacked(data: bytes, table: RuleTable) -> list[Read]:
+    """What was packed by a process of ours with the same rules as `table`. Never to be given anything from elsewhere."""
     bare, many = _Unpacker(data, table).load()
-    return [
-        msgspec.structs.replace(reading, events=EVENTS.decode(events), probes=PROBES.decode(probes))
-        for reading, (events, probes) in zip(bare, many, strict=True)
-    ]
+    rest = iter(many)
+    return [_whole(one, *next(rest)) if isinstance(one, Reading) else one for one in bare]
+
+
+def _whole(reading: Reading, events: bytes, probes: bytes) -> Reading:
+    return msgspec.structs.replace(reading, events=EVENTS.decode(events), probes=PROBES.decode(probes))

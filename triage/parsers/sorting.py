@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import islice
+from collections.abc import Callable, Sequence
 
+from triage.knowledge.table import RuleTable
 from triage.model import Kind, Problem
-from triage.parsers.reading import Reading
-from triage.parsers.sniff import FIRST_LINES, LINES_LOOKED_AT, is_document, is_plainly_an_engine, sniff
+from triage.parsers.options import Options
+from triage.parsers.reading import Reading, read_source
+from triage.parsers.sniff import is_document, sniff
+from triage.sources.beginnings import small_files_held
 from triage.sources.clock import Clock
 from triage.sources.find import Source
 from triage.sources.opening import head
 from triage.sources.paths import STDIN, shown
-from triage.sources.pieces import first_piece, lines_of
+from triage.sources.pieces import first_piece, texts_of
+
+Read = Reading | Kind | None  # what a source gave; or what it is instead of a log: a dump, nothing of ours
 
 
 class NothingToReadError(Exception):
@@ -26,28 +30,44 @@ def sort_files(
     kinds: list[tuple[Source, Kind]] = []
     dumps: list[str] = []
     problems: list[Problem] = []
-    for source in found:
-        explicit = any(file in map(shown, named) for file in source.files)
-        if is_document(source.name) and not explicit and kind is None:
-            continue
-        what = kind or source.kind or _kind_of(source)
+    for source, told in may_be_ours(found, named, kind):
+        what = told or kind_of(source)
         if what == "flight_recorder":
-            dumps += list(source.files)
+            dumps += source.files
         elif what is None:
-            problems.append(Problem(source.name, "binary, and no flight-recorder dump: skipped", lost=True))
+            problems.append(not_ours(source))
         else:
             kinds.append((source, what))
     return kinds, dumps, problems
 
 
-def _kind_of(source: Source) -> Kind | None:
+def may_be_ours(found: Sequence[Source], named: Sequence[str], kind: Kind | None) -> list[tuple[Source, Kind | None]]:
+    """The sources that are no documents, or were named, and what the user says that they are."""
+    asked_for = set(map(shown, named))
+    return [
+        (source, kind or source.kind)
+        for source in found
+        if kind is not None or not is_document(source.name) or not asked_for.isdisjoint(source.files)
+    ]
+
+
+def not_ours(source: Source) -> Problem:
+    """A word about a source that is nothing of ours."""
+    return Problem(source.name, "binary, and no flight-recorder dump: skipped", lost=True)
+
+
+def read_one(source: Source, kind: Kind | None, table: RuleTable, options: Options, told: Callable[[int], None] | None = None) -> Read:
+    """A source read as what it is. `told` is called with how many more bytes of its files were read."""
+    with small_files_held(source.files):
+        what = kind or kind_of(source)
+        return what if what in (None, "flight_recorder") else read_source(source, what, table, options, told)
+
+
+def kind_of(source: Source) -> Kind | None:
+    """What a source is, by its newest file that is not empty; None for nothing of ours."""
     first = first_piece(source, Clock())
-    read = islice(lines_of(first), LINES_LOOKED_AT) if first else iter(())
-    texts = (f"kernel: {line.text}" if line.unit == "kernel" else line.text for line in read)
-    lines = list(islice(texts, FIRST_LINES))
-    if not is_plainly_an_engine(lines):
-        lines += texts
-    return sniff(source.name, head(source.files[-1]), lines)
+    texts = texts_of(first) if first else ()
+    return sniff(source.name, head(source.files[-1]), (f"kernel: {text}" if unit == "kernel" else text for text, unit in texts))
 
 
 def known_ones(readings: Sequence[Reading], named: Sequence[str]) -> tuple[list[Reading], list[Problem]]:

@@ -10,10 +10,10 @@ What stands in the dump is the users' own (ids, stop words, schemas), so nothing
 
 from __future__ import annotations
 
-import re
+from triage.expressions import compiled_later
 
-_REQUEST = re.compile(r"(?P<id>[^\s,{}]+): (?P<tokens>\d{1,9})(?=,|$)")
-_DRAFT = re.compile(r"(?P<id>[^\s,{}]+): (?:\[(?P<list>[^\]]*)\]|(?P<count>\d{1,9}))")
+_REQUEST = compiled_later(r"(?P<id>[^\s,{}]+): (?P<tokens>\d{1,9})(?=,|$)")
+_DRAFT = compiled_later(r"(?P<id>[^\s,{}]+): (?:\[(?P<list>[^\]]*)\]|(?P<count>\d{1,9}))")
 
 
 def step(captured: dict[str, str]) -> dict[str, str]:

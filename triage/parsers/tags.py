@@ -13,9 +13,10 @@ Tag(process='Worker_TP3', pid=812, rank=3, level='ERROR', message='WorkerProc hi
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import NamedTuple
+
+from triage.expressions import compiled_later
 
 LONGEST_KEPT = 512
 
@@ -34,14 +35,14 @@ _PROCESS = r"\((?P<process>[A-Za-z][\w.\-]*)(?:\[rank=(?P<actor_rank>\d+)\])?(?:
 _STAMP = r"(?:\d{4}-)?\d\d-\d\d \d\d:\d\d:\d\d(?:,\d{3})?"
 _PLACE = r"\[?[\w./]{1,80}:\d+\]"
 _LEVEL = rf"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL) +(?:{_STAMP} (?:\[[^\]]{{1,120}}\]|{_PLACE})|{_PLACE}) ?"
-_VLLM = re.compile(rf"(?:{_PROCESS})?(?:{_LEVEL})?")
-_SGLANG = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?P<parts>(?: [A-Z_]+\d+)*)\] ?")
-_TENSORRT = re.compile(
+_VLLM = compiled_later(rf"(?:{_PROCESS})?(?:{_LEVEL})?")
+_SGLANG = compiled_later(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?P<parts>(?: [A-Z_]+\d+)*)\] ?")
+_TENSORRT = compiled_later(
     r"(?:\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] )?\[TRT-LLM\] (?:\[(?:MPI_Rank|RANK) (?P<rank>\d+)\] )?"
     r"\[(?P<level>[FEWIV])\] ?(?:\[[\w.]+\])?(?:\[(?:MPI_Rank|RANK) (?P<late_rank>\d+)\] ?)?"
 )
-_TP = re.compile(r"TP(\d+)")
-_RANK = re.compile(r"\[rank(\d+)\]:")
+_TP = compiled_later(r"TP(\d+)")
+_RANK = compiled_later(r"\[rank(\d+)\]:")
 _RANK_AHEAD = 80  # characters in which other writers' prefixes may stand before a rank
 
 

@@ -6,15 +6,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import NamedTuple, Protocol, TypeVar
 
+from triage.expressions import compiled_later
 from triage.parsers.tags import Tag, tag
 
 LONGEST_TRACEBACK = 400
-_FRAME = re.compile(r'[\s|]*File "(?P<path>[^"]{1,400})", line (?P<line>\d+), in (?P<name>.{1,200})')
-_RUNNER = re.compile(r"<frozen runpy>:|<string>:|\S*/runpy\.py:")
+_FRAME = compiled_later(r'[\s|]*File "(?P<path>[^"]{1,400})", line (?P<line>\d+), in (?P<name>.{1,200})')
+_RUNNER = compiled_later(r"<frozen runpy>:|<string>:|\S*/runpy\.py:")
 PROGRAM = "<program>"  # the function of the first frame, where the interpreter began with a module body
 _BEGIN = "Traceback (most recent call last)"
 _FOLLOWS = ("The above exception was the direct cause", "During handling of the above exception")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
-from statistics import median
 from typing import Literal
 
 import msgspec
@@ -62,7 +61,7 @@ def _row(group: str, name: str, family: str, verdicts: Sequence[Verdict]) -> Row
         family=family,
         fault=verdicts[0].fault,
         count=len(verdicts),
-        median=median((s.low + s.high) / 2 for s in spans) if spans else None,
+        median=_median([(s.low + s.high) / 2 for s in spans]),
         low=min((s.low for s in spans), default=None),
         high=max((s.high for s in spans), default=None),
         dump=_dump(verdicts),
@@ -70,6 +69,14 @@ def _row(group: str, name: str, family: str, verdicts: Sequence[Verdict]) -> Row
         first_seen=seen[0] if seen else None,
         last_seen=seen[-1] if seen else None,
     )
+
+
+def _median(values: Sequence[Seconds]) -> Seconds | None:
+    if not values:
+        return None
+    from statistics import median
+
+    return median(values)
 
 
 def seen_at(verdict: Verdict) -> Instant | None:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import textwrap
 from collections.abc import Sequence
+
+from triage.expressions import compiled_later
 
 NARROWEST = 60
 UNKNOWN = 80
 TERMINAL = "simple"  # the style of tabulate that goes to terminals; Markdown is never cut
 _GAP = 2
 _HEADING_PADDING = 2  # tabulate makes a column at least this much wider than its heading
-_COMMAND = re.compile(r"`[^`]{1,50}`")
+_COMMAND = compiled_later(r"`[^`]{1,50}`")
 _NO_BREAK = "\0"
-_TITLE = re.compile(r"[^ ].{0,30}?[^ ] {2,}(?=\S)")
+_TITLE = compiled_later(r"[^ ].{0,30}?[^ ] {2,}(?=\S)")
 
 Give = Sequence[tuple[str, int]]
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 DAY = 86400.0
 HALF_A_YEAR = 184 * DAY
+NEAR = 180 * DAY  # from a date within that time the same date of other years is further away
 LEAP_YEARS_APART = 9  # from one year that has a 29 February back to another, at most eight, and the year itself
 BACKWARDS = 60.0  # seconds; processes that share a log are often some seconds out of order
 JUMPS_TOLD = 3
@@ -156,6 +157,9 @@ class Clock:
     def _near(self, stamp: Stamp, dated: Seconds) -> tuple[datetime, ...]:
         reach = LEAP_YEARS_APART if (stamp.month, stamp.day) == (2, 29) else 1
         around = time.gmtime(dated).tm_year
+        same = self._in_year(stamp, around)
+        if same and abs(same[0].timestamp() - dated) < NEAR:
+            return same
         years = range(around - reach, around + reach + 1)
         dates = [moments for year in years if (moments := self._in_year(stamp, year))]
         return min(dates, key=lambda moments: abs(moments[0].timestamp() - dated), default=())

@@ -25,11 +25,14 @@ What an engine writes itself, such as vLLM's `(EngineCore pid=7) ERROR 11-01 09:
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
+
+from triage.expressions import compiled_later
 
 from .stamps import Stamp, outer_stamp
 
@@ -80,7 +83,7 @@ _JOURNAL = JOURNAL_COMMA.join(rf"(?P<{field}>[^\x1e\x1f]*)" for field in ("epoch
 
 
 def _form(name: str, begins: str, pattern: str, common: bool = True) -> _Form:
-    return _Form(name, begins, re.compile(pattern, re.ASCII), common)
+    return _Form(name, begins, compiled_later(pattern, re.ASCII), common)
 
 
 FORMS = (
@@ -118,45 +121,62 @@ _INNER = _by_first(form for form in FORMS if form.common)
 SEVERAL_HOSTS = "several hosts"  # of a layout: one unit writes from several hosts, so a stream is told by its host, too
 HOST_SAMPLE = 400
 
-_DOUBTFUL = [form for form in FORMS if not form.common and form.name != "compose exit"]
+_DOUBTFUL = _by_first(form for form in FORMS if not form.common and form.name != "compose exit")
 
 
+@lru_cache(maxsize=2)  # a small file is asked about when it is sniffed and when it is read
 def layout_of(head: bytes) -> frozenset[str]:
     """The forms that plain text may look like and that the head of a file is written in: a third of its lines or more.
 
     A third and not more, since journalctl indents the further lines of a message and gives them no envelope.
     """
-    found = [line for line in head.split(b"\n")[:HEAD_LINES] if line.strip()]
+    found = [line for line in head.split(b"\n", HEAD_LINES)[:HEAD_LINES] if line.strip()]
     lines = [line.decode("latin-1") for line in found[:: len(found) // HEAD_SAMPLE or 1]]
-    seen = {form.name for form in _DOUBTFUL if lines and 3 * sum(_begins(form, line) for line in lines) >= len(lines)}
+    begun = Counter(form.name for line in lines for form in _DOUBTFUL.get(line[:1], ()) if form.pattern.match(line))
+    seen = {name for name, count in begun.items() if 3 * count >= len(lines)}
     return frozenset(seen | {"compose exit"} if "compose" in seen else seen)
 
 
+@lru_cache(maxsize=2)
 def has_several_hosts(head: bytes, layout: frozenset[str]) -> bool:
     """Whether one unit of the same name writes from several hosts into the file with this head."""
-    lines = head.split(b"\n")
-    if not any(_said(line, layout).host for line in lines[:DEEPEST]):
+    if not any(_sender(line, layout)[1] for line in head.split(b"\n", DEEPEST)[:DEEPEST]):
         return False
+    lines = head.split(b"\n")
     hosts: dict[str, str] = {}
-    said = (_said(line, layout) for line in lines[:: len(lines) // HOST_SAMPLE or 1])
-    return any(hosts.setdefault(each.stream, each.host) != each.host for each in said if each.host and each.stream)
+    senders = (_sender(line, layout) for line in lines[:: len(lines) // HOST_SAMPLE or 1])
+    return any(hosts.setdefault(stream, host) != host for stream, host in senders if host and stream)
 
 
-def _said(line: bytes, layout: frozenset[str]) -> Envelope:
-    return opened(line[:LONGEST].decode("latin-1"), layout)
+def _sender(line: bytes, layout: frozenset[str]) -> tuple[str, str]:
+    """The stream and the host of a line."""
+    said, _ = _taken_off(line[:LONGEST].decode("latin-1"), layout)
+    return _stream(said, SEVERAL_HOSTS in layout), said.get("host", "")
 
 
 def opened(head: str, layout: frozenset[str]) -> Envelope:
     """What the envelopes at the beginning of a line say. `head` holds one character for a byte (Latin-1)."""
+    said, length = _taken_off(head, layout)
+    return _envelope(said, length, SEVERAL_HOSTS in layout) if said or length else NONE
+
+
+def inside(head: str, layout: frozenset[str]) -> tuple[int, str]:
+    """Where a line begins inside of its envelopes, and the unit that wrote it: what there is to know of it where nobody asks when it was."""
+    said, length = _taken_off(head, layout)
+    return length, said.get("unit", "")
+
+
+def _taken_off(head: str, layout: frozenset[str]) -> tuple[dict[str, str], int]:
+    """The fields of all envelopes, and how many characters these take."""
     said: dict[str, str] = {}
     at = 0
     used: list[str] = []
     while len(used) < DEEPEST and (found := _outermost(head, at, layout, used)):
-        fields = {name: value for name, value in found.groupdict().items() if value and value != "-"}
-        rank = fields.get("rank", said.get("rank", ""))
-        said = fields | said | {"rank": rank}  # the outermost speaks for all but the rank: the inner ones know it better
+        for name, value in found.groupdict().items():  # the outermost speaks for all but the rank: the inner ones know it better
+            if value and value != "-" and (name not in said or name == "rank"):
+                said[name] = value
         at = found.end()
-    return _envelope(said, at, SEVERAL_HOSTS in layout) if used else NONE
+    return said, at
 
 
 def _outermost(head: str, at: int, layout: frozenset[str], used: list[str]) -> re.Match[str] | None:
@@ -176,13 +196,12 @@ def _outer(layout: frozenset[str]) -> dict[str, tuple[_Form, ...]]:
 
 
 def _envelope(said: dict[str, str], length: int, by_host: bool) -> Envelope:
-    stream, host = said.get("stream") or said.get("unit", ""), said.get("host", "")
     return Envelope(
         length=length,
         stamp=outer_stamp(said.get("stamp", "")),
         epoch=_number(said.get("epoch")),
-        stream=f"{host}/{stream}" if by_host and host and stream else stream,
-        host=host,
+        stream=_stream(said, by_host),
+        host=said.get("host", ""),
         unit=said.get("unit", ""),
         pid=_number(said.get("pid")),
         rank=_number(said.get("rank")),
@@ -190,12 +209,13 @@ def _envelope(said: dict[str, str], length: int, by_host: bool) -> Envelope:
     )
 
 
+def _stream(said: dict[str, str], by_host: bool) -> str:
+    stream, host = said.get("stream") or said.get("unit", ""), said.get("host", "")
+    return f"{host}/{stream}" if by_host and host and stream else stream
+
+
 def _number(digits: str | None) -> int | None:
     return int(digits) if digits and digits.isascii() and digits.isdigit() and len(digits) < 20 else None
-
-
-def _begins(form: _Form, line: str) -> bool:
-    return line[:1] in form.begins and form.pattern.match(line) is not None
 
 
 NONE = Envelope()

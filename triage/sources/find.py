@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 import stat
@@ -11,6 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from triage.expressions import compiled_later
 from triage.model import Kind, Problem
 
 from .opening import head, identity, size_of
@@ -18,9 +18,9 @@ from .paths import STDIN, real_path, reason, shown
 from .rotation import plain_name, rotations
 from .urls import is_url
 
-_ARCHIVE = re.compile(r"\.(?:tar(?:\.\w+)?|t[gbx]z2?|tzst|zip|7z|rar)$", re.IGNORECASE)
+_ARCHIVE = compiled_later(r"\.(?:tar(?:\.\w+)?|t[gbx]z2?|tzst|zip|7z|rar)$", re.IGNORECASE)
 _TAR_MAGIC = slice(257, 262)
-_GLOB = re.compile(r"[*?\[]")
+_GLOB = compiled_later(r"[*?\[]")
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -51,6 +51,12 @@ def find(paths: Sequence[str], *, kind: Kind | None = None) -> tuple[list[Source
     return [Source(shown(name), tuple(map(shown, log)), kind) for log, name in zip(logs, names, strict=True)], search.problems
 
 
+def _matching(pattern: str) -> list[str]:
+    from glob import glob
+
+    return sorted(glob(pattern, recursive=True))
+
+
 def _name(log: Sequence[str], below: dict[str, str]) -> str:
     newest = below.get(log[-1], log[-1])
     return newest if any(file == plain_name(file) for file in log) else plain_name(newest)
@@ -74,7 +80,7 @@ class _Search:
             self._add_folder(path)
         elif os.path.lexists(path):
             self._add_file(path, path, named=True)
-        elif _GLOB.search(path) and (found := sorted(glob.glob(path, recursive=True))):
+        elif _GLOB.search(path) and (found := _matching(path)):
             for each in found:
                 self._add_folder(each) if os.path.isdir(each) else self._add_file(each, each, named=False)
         else:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
+from triage.expressions import compiled_later
 from triage.model import Instant
 
 from .clock import Clock
-from .envelopes import LONGEST, Envelope, opened
+from .envelopes import LONGEST, Envelope, inside, opened
 
 LONGEST_TEXT = 16384  # bytes of a line that are looked at
 KEPT_HEAD = 512  # of them, those that are kept from the beginning of a longer line: they say who speaks
 
 # Control characters, and those that turn the direction of text or are invisible; a tab may stay.
-_UNSEEN = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
-_PASTED_COLOUR = re.compile(r"\[\d{1,2}(?:;\d{1,3}){0,4}m(?!\])")  # the escape character got lost in a browser
+_UNSEEN = compiled_later("[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+_PASTED_COLOUR = compiled_later(r"\[\d{1,2}(?:;\d{1,3}){0,4}m(?!\])")  # the escape character got lost in a browser
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -66,12 +65,18 @@ def read_line(data: bytes, begin: int, end: int, at: int, layout: frozenset[str]
     )
 
 
+def read_text(raw: bytes, layout: frozenset[str]) -> tuple[str, str]:
+    """The text of a whole line without carriage returns, as `read_line` gives it, and the unit that wrote it; no stamp is read."""
+    begin, unit = inside(raw[:LONGEST].decode("latin-1"), layout)
+    return clean(_cut(raw, begin, len(raw), 0)), unit
+
+
 def clean(raw: bytes) -> str:
     """Text that is safe to show: UTF-8 with what is none replaced, and `?` for control characters."""
     text = raw.decode("utf-8", "replace")
     if "[" in text:
         text = _PASTED_COLOUR.sub("", text)
-    return _UNSEEN.sub("?", text)
+    return text if text.isprintable() else _UNSEEN.sub("?", text)
 
 
 def _cut(data: bytes, start: int, end: int, at: int) -> bytes:

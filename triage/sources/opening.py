@@ -7,15 +7,15 @@ import io
 import os
 import re
 import stat
-import sys
 from collections.abc import Iterator
 from types import TracebackType
-from typing import Protocol, Self, cast
+from typing import Self
 
 from triage.model import Problem
 
+from .beginnings import Raw, beginning, handed_over, opened
 from .decoding import codec_of, decoded
-from .paths import STDIN, is_lasting, is_pipe, is_regular, path_of, reason
+from .paths import STDIN, is_regular, path_of, reason
 from .urls import is_url
 
 CHUNK = 1 << 17  # bytes read at once where they are decoded
@@ -28,15 +28,6 @@ _HOLE = re.compile(rb"\x00{256,}")
 UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 
-class _Raw(Protocol):
-    def readinto(self, view: memoryview, /) -> int | None: ...
-
-    def close(self) -> None: ...
-
-
-_looked_into: dict[str, tuple[_Raw, bytes]] = {}  # pipes that `head` has opened, and the bytes it took, until they are read
-
-
 class Stream:
     """The decompressed bytes of one file (`-` is standard input), in order.
 
@@ -46,14 +37,14 @@ class Stream:
 
     __slots__ = ("_chunks", "_left", "_problems", "_raw", "_taken", "consumed", "file", "read")
 
-    def __init__(self, file: str, problems: list[Problem], raw: _Raw | None = None) -> None:
+    def __init__(self, file: str, problems: list[Problem], raw: Raw | None = None) -> None:
         self.file = file
         self.read = 0  # bytes given so far
         self.consumed = 0  # bytes of the file read so far, compressed as they may be
         self._problems = problems
-        known = _looked_into.pop(file, (None, b"")) if raw is None else (raw, b"")
-        self._raw = known[0] or self._open()
-        self._taken = memoryview(known[1])
+        known, taken = handed_over(file) if raw is None else (raw, b"")
+        self._raw = known or self._open()
+        self._taken = memoryview(taken)
         chunks: Iterator[bytes] | None = None
         first = self._first()
         if codec := codec_of(first):
@@ -100,7 +91,8 @@ class Stream:
         """Go on at `offset` of a file that has a `descriptor`: what comes before it counts as given."""
         if isinstance(self._raw, io.FileIO):
             self._raw.seek(offset)
-            self._left, self.read, self.consumed = memoryview(b""), offset, offset
+            self._left = self._taken = memoryview(b"")
+            self.read = self.consumed = offset
 
     def close(self) -> None:
         if self._raw is not None and self.file != STDIN:
@@ -112,9 +104,9 @@ class Stream:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    def _open(self) -> _Raw | None:
+    def _open(self) -> Raw | None:
         try:
-            return _opened(self.file)
+            return opened(self.file)
         except (OSError, ValueError, AttributeError) as error:
             self._complain(f"cannot be opened: {reason(error)}")
             return None
@@ -154,9 +146,9 @@ class Stream:
 
 def head(file: str, size: int = 65536) -> bytes:
     """The first decompressed bytes of a file; empty where it cannot be read. What it takes from a pipe is still read later."""
-    raw = None if is_lasting(file) else io.BytesIO(_look_into(file, size))
+    first = beginning(file, size)
     view = memoryview(bytearray(size))
-    with Stream(file, [], raw) as stream:
+    with Stream(file, [], None if first is None else io.BytesIO(first)) as stream:
         return bytes(view[: stream.fill(view)])
 
 
@@ -203,30 +195,8 @@ def looks_binary(first: bytes) -> bool:
 
     Long runs of zeros are the holes that truncating a log in use leaves, so they speak neither way.
     """
-    sample = _HOLE.sub(b"", first)[:8192]
+    sample = (_HOLE.sub(b"", first) if b"\0" in first else first)[:8192]
     return 50 * len(sample.translate(None, _TEXT)) > len(sample)
-
-
-def _opened(file: str) -> _Raw:
-    if is_url(path_of(file)):  # a name such as node://HOST/PATH stands for a path on that machine
-        from .remote import opened
-
-        return opened(file)
-    return cast(_Raw, sys.stdin.buffer) if file == STDIN else open(path_of(file), "rb", buffering=0)
-
-
-def _look_into(pipe: str, size: int) -> bytes:
-    if not is_pipe(pipe):
-        return b""
-    try:
-        raw, taken = _looked_into.get(pipe) or (_opened(pipe), b"")
-        view = memoryview(bytearray(size))
-        while len(taken) < size and (got := raw.readinto(view[len(taken) :])):
-            taken += bytes(view[len(taken) : len(taken) + got])
-    except (OSError, ValueError, AttributeError):
-        return b""
-    _looked_into[pipe] = raw, taken
-    return taken
 
 
 def _at_least(size: int, chunks: Iterator[bytes]) -> bytes:

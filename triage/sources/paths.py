@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
+
+from triage.expressions import compiled_later
 
 from .urls import address_of, is_url, shown_url
 
 STDIN = "-"
-_ESCAPED = re.compile(rb"\\x([89a-f][0-9a-f])")
+_ESCAPED = compiled_later(rb"\\x([89a-f][0-9a-f])")
 
 
 def is_regular(file: str) -> bool:
     """Whether the path leads to a regular file, which can be read more than once and never blocks."""
+    return size_on_disk(file) is not None
+
+
+def size_on_disk(file: str) -> int | None:
+    """The size of a regular file in bytes, compressed as it may be; None for anything else."""
+    if file == STDIN or is_url(file):
+        return None
     try:
-        return file != STDIN and not is_url(file) and stat.S_ISREG(os.stat(path_of(file)).st_mode)
+        status = os.stat(path_of(file))
     except (OSError, ValueError):
-        return False
+        return None
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
 def is_lasting(file: str) -> bool:

@@ -16,20 +16,22 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
+from triage.expressions import compiled_later
+
 from .opening import head
 from .paths import real_path
 from .urls import is_url, parted
 
-COMPRESSED = re.compile(r"\.(?:gz|zst|zstd|xz|bz2)$", re.IGNORECASE)
-LOG_LIKE = re.compile(r"\.(?:log|txt|out|err|jsonl?)$", re.IGNORECASE)
+COMPRESSED = compiled_later(r"\.(?:gz|zst|zstd|xz|bz2)$", re.IGNORECASE)
+LOG_LIKE = compiled_later(r"\.(?:log|txt|out|err|jsonl?)$", re.IGNORECASE)
 _DATE = r"(?P<date>(?:19|20)\d\d-?(?:0[1-9]|1[0-2])-?(?:0[1-9]|[12]\d|3[01])(?:[-_T]?\d\d(?:[-_:]?\d\d(?:[-_:]?\d\d)?)?)?)"
-_NUMBERED = re.compile(r"(?P<base>.+)\.(?P<number>\d{1,3})", re.ASCII)
-_NUMBERED_INSIDE = re.compile(r"(?P<base>.+)\.(?P<number>\d{1,3})(?P<suffix>\.(?:log|txt|out|err))", re.ASCII | re.IGNORECASE)
-_STAMP = re.compile(rb"(?:\d{4}-)?\d\d-\d\d[ T]\d\d:\d\d:\d\d")
-_DATED = re.compile(rf"(?P<base>.+)[-._]{_DATE}", re.ASCII)
-_DATED_INSIDE = re.compile(rf"(?P<base>.+)[-._]{_DATE}(?P<suffix>\.[A-Za-z]\w*)", re.ASCII)
-_POD_FILE = re.compile(r"(?P<restart>\d+)\.log(?:\.(?P<date>\d{8}-\d{6}))?", re.ASCII)
-_POD_FOLDER = re.compile(r"[^_]+_[^_]+_[0-9A-Fa-f-]{16,}")
+_NUMBERED = compiled_later(r"(?P<base>.+)\.(?P<number>\d{1,3})", re.ASCII)
+_NUMBERED_INSIDE = compiled_later(r"(?P<base>.+)\.(?P<number>\d{1,3})(?P<suffix>\.(?:log|txt|out|err))", re.ASCII | re.IGNORECASE)
+_STAMP = compiled_later(rb"(?:\d{4}-)?\d\d-\d\d[ T]\d\d:\d\d:\d\d")
+_DATED = compiled_later(rf"(?P<base>.+)[-._]{_DATE}", re.ASCII)
+_DATED_INSIDE = compiled_later(rf"(?P<base>.+)[-._]{_DATE}(?P<suffix>\.[A-Za-z]\w*)", re.ASCII)
+_POD_FILE = compiled_later(r"(?P<restart>\d+)\.log(?:\.(?P<date>\d{8}-\d{6}))?", re.ASCII)
+_POD_FOLDER = compiled_later(r"[^_]+_[^_]+_[0-9A-Fa-f-]{16,}")
 
 Log = tuple[str, str]  # folder and name of the live file
 Age = tuple[int, int, str, bool]  # compares smaller for older files

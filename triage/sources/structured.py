@@ -19,8 +19,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-import orjson
-
+from triage.expressions import compiled_later
 from triage.model import Problem
 
 from .cutting import Block
@@ -31,11 +30,11 @@ LONGEST_LINE = 1 << 20  # bytes of a line that are put together again
 LONGEST_STAMP = 40
 LONGEST_WORD = 96
 LINES_OF_RECORD = 4096  # lines that one record may become
-_CRI = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)) (stdout|stderr) ([FP])(?::\S*)? ")
+_CRI = compiled_later(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)) (stdout|stderr) ([FP])(?::\S*)? ")
 _SENDER = (
     "_TRANSPORT", "_HOSTNAME", "_PID", "CONTAINER_NAME", "UNIT", "_SYSTEMD_UNIT", "SYSLOG_IDENTIFIER", "INVOCATION_ID", "_SYSTEMD_INVOCATION_ID",
 )  # fmt: skip
-_UNFIT = re.compile(r"[^\w.:@/-]", re.ASCII)
+_UNFIT = compiled_later(r"[^\w.:@/-]", re.ASCII)
 
 
 Lines = list[tuple[Mark, bytes]]
@@ -174,6 +173,8 @@ def vllm_lines(mark: Mark, line: bytes) -> Lines:
 
 
 def _record(line: bytes) -> dict[str, Any]:
+    import orjson
+
     try:
         record = orjson.loads(line) if line.startswith(b"{") else {}
     except ValueError:

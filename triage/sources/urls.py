@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 
+from triage.expressions import compiled_later
+
 NODE = "node"  # node://HOST/PATH: a path on another machine of the cluster that the work is given to
-_URL = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+)://(?P<rest>[^/].*|/[^/].*)", re.DOTALL)
-_LOGIN = re.compile(r"(://)[^/?#]*@")
-_SECRET = re.compile(r"(?i)([?&][^=&#]*(?:sig|token|secret|passw|pwd|credential|auth|key|access|jwt|session|code)[^=&#]*=)[^&#\s]*")
-_FRAGMENT = re.compile(r"^(https?://[^#]*)#.*", re.IGNORECASE | re.DOTALL)
+_URL = compiled_later(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+)://(?P<rest>[^/].*|/[^/].*)", re.DOTALL)
+_LOGIN = compiled_later(r"(://)[^/?#]*@")
+_SECRET = compiled_later(r"(?i)([?&][^=&#]*(?:sig|token|secret|passw|pwd|credential|auth|key|access|jwt|session|code)[^=&#]*=)[^&#\s]*")
+_FRAGMENT = compiled_later(r"^(https?://[^#]*)#.*", re.IGNORECASE | re.DOTALL)
 HIDDEN = "***"
 
 _addresses: dict[str, str] = {}  # of the names that are not their own address
@@ -17,7 +19,7 @@ _names: dict[str, str] = {}
 
 def is_url(path: str) -> bool:
     """Whether a path is an address such as `s3://bucket/key` and no path on this machine."""
-    return _URL.fullmatch(path) is not None
+    return "://" in path and _URL.fullmatch(path) is not None
 
 
 def scheme_of(url: str) -> str:

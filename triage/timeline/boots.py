@@ -8,21 +8,21 @@ name: a log of errors alone has no banners. A gap in time alone never cuts.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 import msgspec
 
+from triage.expressions import compiled_later
 from triage.model import Boot, Event, Seconds
 
 ENDS = ("stop", "death", "exit")
 DIES_FOR: Seconds = 30.0  # the same last words within that time are those of one death; no engine boots faster
 SAME_SHARE = 0.9  # two engines that start in one second share their banner, not nine tenths of all they say
 LATE_BANNERS = ("torch/boot-uvicorn",)  # one for each server process, beside each other in one log: a new life only after an end
-_ASSIGNED = re.compile(r"\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)(?:=| set by environment to | is set to )('[^']*'|\"[^\"]*\"|\S*)")
-_CLOCK = re.compile(r"\d\d:\d\d:\d\d")
-_CONTAINER_FILE = re.compile(r"(?:^|/)(\d+)\.log(?:\.|$)")
+_ASSIGNED = compiled_later(r"\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)(?:=| set by environment to | is set to )('[^']*'|\"[^\"]*\"|\S*)")
+_CLOCK = compiled_later(r"\d\d:\d\d:\d\d")
+_CONTAINER_FILE = compiled_later(r"(?:^|/)(\d+)\.log(?:\.|$)")
 
 
 class _Life:
@@ -35,6 +35,7 @@ class _Life:
         self.pids: dict[str, int] = {}
         self.opening = ""
         self.grown = False
+        self.serves = False
         self.last_words: dict[tuple[str, str, int | None], Seconds] = {}
         self.dead: dict[tuple[str, str, int | None], int | None] = {}  # the pid that said them
 
@@ -42,6 +43,7 @@ class _Life:
         self.events.append(event)
         self.kinds.add(event.kind)
         self.grown |= event.kind == "milestone"
+        self.serves = self.serves or event.serves
         if event.at and "last" in event.data:
             self.last_words.setdefault(_speaker(event), event.at.latest)
             self.dead.setdefault(_speaker(event), event.pid)
@@ -69,7 +71,7 @@ class _Life:
         return event.at.earliest > said + DIES_FOR or (None not in (pid, event.pid) and pid != event.pid)
 
     def _banner_boundary(self, event: Event) -> str:
-        if self.kinds.intersection(ENDS) or (event.rule not in LATE_BANNERS and any(e.serves for e in self.events)):
+        if self.kinds.intersection(ENDS) or (event.rule not in LATE_BANNERS and self.serves):
             return "banner"
         if event.pid is not None and self.pids.get(event.process, event.pid) != event.pid:
             return "pid change"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from functools import cached_property
 
+from triage.expressions import compiled_later
 from triage.model import Event, Incident, Instant, Phase, Seconds
 from triage.verdict.later import NEVER, Later, is_later
 from triage.verdict.phases import Course, milestone
@@ -16,8 +16,8 @@ LIVED_ON: Seconds = 15.0  # a stats line covers the ten seconds before it
 LAST_BYTES = 1 << 16  # the rest of a report: the same traceback from other ranks, leaked objects, the shell's word
 CLOSED_LINES = ("vllm-closed",)
 LEFT_BEHIND = ("leaked-objects",)
-ENTRY = re.compile(r"multiprocessing/process\.py:\d+ _bootstrap$| <program>$")  # where a process begins
-ENGINE_FILE = re.compile(r"(?:^|/)(?:vllm|sglang|tensorrt_llm)/")
+ENTRY = compiled_later(r"multiprocessing/process\.py:\d+ _bootstrap$| <program>$")  # where a process begins
+ENGINE_FILE = compiled_later(r"(?:^|/)(?:vllm|sglang|tensorrt_llm)/")
 SERVER_LINES = ("/boot-banner", "/boot-logo", "/boot-args", "/ready", "/progress-stats", "/progress-decode")
 
 

@@ -6,10 +6,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from triage.expressions import compiled_later
 from triage.model import Event, Facts, Family, Incident
 
 # Packages that an engine calls: a frame in them tells how something failed, not where the engine was.
@@ -19,8 +19,8 @@ LIBRARIES = frozenset(
         "concurrent", "torch_npu", "torchvision", "einops", "tqdm", "tvm_ffi", "transformers", "accelerate",
     }
 )  # fmt: skip
-_PACKAGE = re.compile(r"(?:site|dist)-packages/(?P<name>\w+)")
-_NO_CODE_OF_ITS_OWN = re.compile(r"^<|/lib/python3\.\d+/(?!(?:site|dist)-packages/)|torchinductor|/\.triton/|/\.cache/")
+_PACKAGE = compiled_later(r"(?:site|dist)-packages/(?P<name>\w+)")
+_NO_CODE_OF_ITS_OWN = compiled_later(r"^<|/lib/python3\.\d+/(?!(?:site|dist)-packages/)|torchinductor|/\.triton/|/\.cache/")
 Kind = Literal["", "prefill", "decode"]
 
 

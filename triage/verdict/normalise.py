@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from triage.expressions import compiled_later
+
 MASK_VERSION = 1  # grows with every change that gives a line another mask: masks of two versions are not compared
 LONGEST = 480
 LONGEST_PATTERN_MASK = 220
@@ -35,9 +37,9 @@ _MASKS: tuple[tuple[str, str], ...] = (
     ("<num>", r"(?<![A-Za-z_<\d])[-+]?\d[\d_]*+(?:[.,]\d++)*+(?:[eE][-+]?\d++)?+%?(?![A-Za-z_\d])"),
     ("<num>", r"(?:(?i:(?<=rank)|(?<=gpu)|(?<=cuda:)|(?<=worker)|(?<=node))|(?<=[^A-Za-z][TDPE]P)|(?<=^[TDPE]P))\d+"),
 )
-_QUOTED = re.compile(rf"(?<!\w)'(?!{_NAME}')[^']{{0,400}}'(?!\w)|\"(?!{_NAME}\")[^\"]{{0,400}}\"|`(?!{_NAME}[`'])[^`']{{0,400}}[`']")
-_MANY = re.compile(r"<num>(?:[,x ]{1,2}<num>)+")
-_PLACEHOLDER = re.compile(r"<(?:url|time|id|hex|ip|path|size|nums?|str)>")
+_QUOTED = compiled_later(rf"(?<!\w)'(?!{_NAME}')[^']{{0,400}}'(?!\w)|\"(?!{_NAME}\")[^\"]{{0,400}}\"|`(?!{_NAME}[`'])[^`']{{0,400}}[`']")
+_MANY = compiled_later(r"<num>(?:[,x ]{1,2}<num>)+")
+_PLACEHOLDER = compiled_later(r"<(?:url|time|id|hex|ip|path|size|nums?|str)>")
 _STANDS_FOR = {
     "<url>": r"\S{1,400}",
     "<time>": r"[\d:.,/TZEWIF\s+-]{4,40}",
