@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from triage.learn.calibration import Calibration, Held, Measured, given_names, likeness_needed
+from triage.learn.calibration import Calibration, Held, Measured, given_names
 from triage.learn.examples import BACKGROUND, Example
 from triage.learn.model_file import Card, Model
 from triage.learn.suggest import Suggestion
@@ -73,14 +73,13 @@ def explained(asked: Example, model: Model) -> str:
     chances = classifier.probabilities(classifier.scores(asked))
     order = sorted(range(len(chances)), key=lambda i: -chances[i])[:3]
     answer = classifier.answer(asked)
-    needed = likeness_needed(answer.probability, limits.likeness)
     said = _said(answer.fault_class, model, answer.probability, answer.likeness)
     lines = [f"{asked.id}  the rules say {asked.judged}; model {model.digest} says {said}"]
     lines += [f"  {_name(classifier.classes[i]):24} {chances[i]:.3f}" for i in order]
     lines += ["", f"what spoke for {_name(answer.fault_class)}"]
     lines += [f"  {weight:+.3f}  {words.clean(_feature(name), 60)}" for name, weight in classifier.spoke(asked, answer.fault_class)] or ["  nothing"]
     if answer.exemplar is not None:
-        like = f"likeness {answer.likeness:.2f}, {needed:.2f} is needed"
+        like = f"likeness {answer.likeness:.2f}, {limits.likeness:.2f} is needed"
         lines += ["", f"most like it ({like}): {words.clean(answer.exemplar.incident, 60)}, labelled {answer.exemplar.fault_class}"]
         lines.append(f"  {words.clean(answer.exemplar.line, 160)}")
     lines += ["", "its lines, masked"] + [f"  {words.clean(line, 160)}" for line in asked.lines] if asked.lines else ["", "no line of it was kept"]
@@ -109,9 +108,8 @@ def _said(name: str, model: Model, probability: float, like: float) -> str:
         return f"nothing: it was not shown that its names are right (it would say {name})"
     if not enough.get(name):
         return f"nothing: there were not enough labels for {name}"
-    needed = likeness_needed(probability, limits.likeness)
     lacks = [f"a probability of {probability:.2f}, {limits.probability:.2f} is needed"] if probability < limits.probability else []
-    lacks += [f"a likeness of {like:.2f}, {needed:.2f} is needed"] if like < needed else []
+    lacks += [f"a likeness of {like:.2f}, {limits.likeness:.2f} is needed"] if like < limits.likeness else []
     return f"nothing ({name} has {' and '.join(lacks)})" if lacks else name
 
 
