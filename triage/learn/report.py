@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from triage.learn.calibration import Calibration, Held, Measured, given_names
+from triage.learn.calibration import LEAST_NAMED, PRECISION, Calibration, Held, Measured, given_names
 from triage.learn.examples import BACKGROUND, Example
 from triage.learn.model_file import Card, Model
 from triage.learn.suggest import Suggestion
@@ -14,6 +14,7 @@ from triage.report.counts import seen_at
 from triage.report.fitting import columns, fitted_table, wrapped
 
 SHOWN = 10
+TOO_FEW = "too few incidents or episodes to hold some back"
 HELD_OUT = "held out, later and on other hosts"
 
 
@@ -39,7 +40,7 @@ def card_text(card: Card, digest: str) -> str:
 def held_out(figures: Measured, calibration: Calibration, which: str = HELD_OUT) -> Iterator[str]:
     """What a model did on incidents, in sentences. `which` says what they are: those that it had not learnt from, unless it says otherwise."""
     if not figures.asked:
-        yield "not measured: too few incidents to hold some back"
+        yield f"not measured: {TOO_FEW}"
         return
     yield (
         f"{which}: {words.number(figures.asked, 'incident')} asked, {figures.named:,} named, {figures.right:,} rightly"
@@ -49,7 +50,10 @@ def held_out(figures: Measured, calibration: Calibration, which: str = HELD_OUT)
     if calibration.enough:
         yield f"it names a class from a probability of {calibration.probability:.2f} and a likeness of {calibration.likeness:.2f} on, else nothing"
     else:
-        yield "it names nothing: its names of held-out incidents were too few, or not right often enough"
+        yield (
+            f"it names nothing: of held-out incidents fewer than {LEAST_NAMED} were sure enough to be named, "
+            f"or fewer than {PRECISION:.0%} of those rightly"
+        )
 
 
 def evaluated(
@@ -91,9 +95,11 @@ def suggested(found: Sequence[Suggestion], total: int) -> str:
     if not found:
         none = ", none with a line to tell it by" if total else ""
         return f"nothing to label: {words.number(total, 'unclassified incident')} without a label{none}"
-    rows = [(s.entry.id, _seen(s), len(s.others), f"{s.guess} {s.probability:.2f}" if s.guess else "-", words.clean(s.line, 120)) for s in found]
-    give = (("line", 30), ("guess", 12), ("seen", 0), ("line", 12), ("guess", 0))
-    table = fitted_table(("id", "seen", "alike", "guess", "line"), rows, "simple", give, right=("alike",))
+    rows = [
+        (s.entry.id, _seen(s), len(s.others), s.guess or "-", f"{s.probability:.2f}" if s.guess else "-", words.clean(s.line, 120)) for s in found
+    ]
+    give = (("line", 24), ("seen", 0), ("line", 12), ("guess", 12), ("guess", 0))
+    table = fitted_table(("id", "seen", "alike", "guess", "sure", "line"), rows, "simple", give, right=("alike", "sure"))
     more = "triage history relabel ID CLASS --reason '...', then triage model train"
     without = f"{words.number(total, 'unclassified incident')} without a label; alike: others that the label would speak for"
     return _fit([table, "", without, f"label one: {more}"])
