@@ -13,6 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.learn.made_examples import labelled, model, model_bytes, sealed
+from triage.learn.classifier import EXEMPLAR_TEXT, EXEMPLARS, exemplars
+from triage.learn.examples import Example
 from triage.learn.features import LONGEST, LONGEST_MASK, mask_of
 from triage.learn.model_file import LARGEST, LARGEST_DOCUMENT, MAGIC, MOST_CLASSES, ModelError, load_model
 
@@ -110,11 +112,22 @@ def test_what_is_sealed_well_and_makes_no_sense_is_refused(tmp_path: Path, docum
         ({"names": ["n" * 2000], "rarity": [1.0]}, "longer words"),
         ({"classes": [f"class-{n}" for n in range(MOST_CLASSES + 1)]}, "classes"),
         ({"exemplars": [["device-oom", "no page left", "i" * 2000]]}, "lines"),
+        ({"exemplars": [["device-oom", "page " * 70, "1"]] * 700}, "lines"),
     ],
 )
 def test_a_document_that_cannot_be_true_is_refused(tmp_path: Path, change: dict[str, object], why: str) -> None:
     document, figures = parts()
     assert why in refused(tmp_path / "odd.triage", sealed(msgspec.json.encode({**document, **change}), figures))
+
+
+def test_training_keeps_no_more_of_a_class_than_a_model_may() -> None:
+    long = [Example(id=str(n), label="device-oom", lines=(f"{n} " + "page " * 60,)) for n in range(200)]
+    kept = exemplars([*long, *long[:3]])
+    assert sum(len(e.line) for e in kept) <= EXEMPLAR_TEXT
+    assert len(kept) > 90
+    assert [e.line for e in kept[:3]] == [e.lines[0] for e in long[:3]]  # the most frequent first
+    short = exemplars([Example(id=str(n), label="device-oom", lines=(f"{n} page",)) for n in range(2 * EXEMPLARS)])
+    assert len(short) == EXEMPLARS
 
 
 def test_every_line_that_training_can_keep_is_short_enough_to_be_read_again() -> None:

@@ -7,6 +7,7 @@ import warnings
 from collections import Counter
 from collections.abc import Sequence
 from heapq import nlargest
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from triage.learn.examples import BACKGROUND, Example
@@ -15,7 +16,7 @@ from triage.learn.vectors import Row, Vectors
 
 STRENGTH = 1.0  # of the penalty: LinearSVC's C
 MOST_TURNS = 2000
-EXEMPLARS = 256  # lines that are kept of one class
+EXEMPLARS, EXEMPLAR_TEXT = 256, 32 << 10  # lines that are kept of one class, and characters of them
 PURE = 0.9  # share of the incidents with a line that must be of one class: what others show as well proves nothing of it
 TRIED = 16  # of the most like lines: the first of these with its words in order counts
 ORDERED = 0.8  # share of their common words that must stand in the same order before two lines are alike
@@ -138,8 +139,13 @@ def exemplars(examples: Sequence[Example]) -> list[Exemplar]:
         name, most = max(by_class.items(), key=lambda item: (item[1], item[0]))
         if most >= PURE * sum(by_class.values()) and name != BACKGROUND:
             kept.setdefault(name, []).append((most, mask))
-    best = {name: sorted(lines, key=lambda item: (-item[0], item[1]))[:EXEMPLARS] for name, lines in kept.items()}
-    return [Exemplar(name, mask, first[name, mask]) for name in sorted(best) for _, mask in best[name]]
+    return [Exemplar(name, mask, first[name, mask]) for name in sorted(kept) for mask in _most_frequent(kept[name])]
+
+
+def _most_frequent(lines: list[tuple[int, str]]) -> list[str]:
+    """Of the lines of one class, with how often each was seen, as many as are kept."""
+    masks = [mask for _, mask in sorted(lines, key=lambda item: (-item[0], item[1]))[:EXEMPLARS]]
+    return [mask for mask, end in zip(masks, accumulate(map(len, masks)), strict=True) if end <= EXEMPLAR_TEXT]
 
 
 def matrix(rows: Sequence[Row], width: int) -> Any:

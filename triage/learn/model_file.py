@@ -22,7 +22,7 @@ from pathlib import Path
 import msgspec
 
 from triage.learn.calibration import Calibration, Measured
-from triage.learn.classifier import EXEMPLARS, Classifier, Exemplar
+from triage.learn.classifier import EXEMPLAR_TEXT, EXEMPLARS, Classifier, Exemplar
 from triage.learn.features import FEATURES_VERSION, LONGEST_MASK
 from triage.learn.vectors import MOST_FEATURES, Vectors
 
@@ -176,7 +176,8 @@ def _strange(card: Card) -> str:
         return "the name of a class in it is none"
     if len(card.names) != len(card.rarity) or len(card.names) + len(card.facts) > 2 * MOST_FEATURES or not 0 <= card.lines <= MOST_LINES:
         return "its vocabulary does not fit"
-    if len(card.exemplars) > EXEMPLARS * len(card.classes) or any(map(_is_long, card.exemplars)):
+    kept, classes = card.exemplars, len(card.classes)
+    if len(kept) > EXEMPLARS * classes or sum(len(e.line) for e in kept) > EXEMPLAR_TEXT * classes or any(map(_is_long, kept)):
         return "it keeps more lines, or longer ones, than training does"
     held = card.held_out
     if not 0 <= held.right <= held.named <= held.asked or not 0 <= held.error <= 1:
