@@ -124,7 +124,7 @@ def test_history_labels_teach_and_what_is_unlabelled_is_suggested(tmp_path: Path
     assert "2 unclassified incidents without a label" in triage("model", "suggest", "--store", store).stdout
     short = triage("model", "train", "--store", store)
     assert short.exit_code == 2
-    assert "2 labelled incidents of 1 classes; at least 20 of 2" in short.output
+    assert "2 labelled incidents of 1 class in 2 episodes; at least 20 of 2 classes" in short.output
 
 
 def test_the_default_model_lies_beside_the_history(labelled: Path, tmp_path: Path, crash: str) -> None:
@@ -188,6 +188,38 @@ def test_a_table_from_a_spreadsheet_is_read_or_said_to_be_in_another_encoding(la
     done = triage("model", "train", "--from", table, "-o", tmp_path / "x.triage")
     assert done.exit_code == (0 if encoding == "utf-8-sig" else 2), done.output
     assert ("60 incidents" if encoding == "utf-8-sig" else f"{table}: it is not in UTF-8 (byte 0): save it") in " ".join(done.output.split())
+
+
+def test_incidents_of_one_crash_loop_are_said_to_be_one_episode(tmp_path: Path) -> None:
+    rows = ["path\tclass\thost"]
+    for number in range(24):
+        name = sorted(SAYS)[number % 2]
+        log(tmp_path, life(SAYS[name].format(number, number)), name=f"{number}.log")
+        rows.append(f"{number}.log\t{name}\tgpu-1")
+    (tmp_path / "labels.tsv").write_text("\n".join(rows) + "\n")
+    told = triage("model", "evaluate", "--from", tmp_path)
+    assert told.exit_code == 2
+    assert "24 labelled incidents of 2 classes in 1 episode: too few incidents or episodes to hold some back" in told.output
+    assert "not measured: too few incidents or episodes" in triage("model", "train", "--from", tmp_path, "-o", tmp_path / "x.triage").stdout
+
+
+def test_the_guess_and_its_probability_are_both_shown_in_a_narrow_terminal(site: Path, crash: str, tmp_path: Path) -> None:
+    store = tmp_path / "history.db"
+    assert triage("classify", crash, "--record", "--store", store).exit_code == 0
+    shown = triage("model", "suggest", "--store", store, "--model", site).stdout
+    assert max(map(len, shown.splitlines())) <= 80
+    (row,) = [line.split() for line in shown.splitlines() if "acme_cache" in line]
+    assert "dependency-lost" in row
+    assert any(word.startswith(("0.9", "1.0")) for word in row)
+
+
+def test_a_model_is_not_waited_for_at_a_pipe(crash: str, tmp_path: Path) -> None:
+    import os
+
+    os.mkfifo(tmp_path / "pipe")
+    done = triage("classify", crash, "--model", tmp_path / "pipe")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "no regular file" in done.stderr
 
 
 def test_a_model_shows_what_it_is(site: Path) -> None:

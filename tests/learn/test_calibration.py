@@ -67,12 +67,6 @@ def test_wrong_names_that_are_sure_let_nothing_be_named() -> None:
     assert measured([held("device-oom", 0.99)] * 30, found, {"device-oom"}).named == 0
 
 
-def test_half_the_likeness_is_enough_for_what_is_hardly_to_be_doubted() -> None:
-    assert is_name(Answer("device-oom", 0.995, 0.3, None), 0.85, 0.6)
-    assert not is_name(Answer("device-oom", 0.98, 0.3, None), 0.85, 0.6)
-    assert not is_name(Answer("device-oom", 1.0, 0.29, None), 0.85, 0.6)
-
-
 def test_a_class_without_enough_labels_counts_as_not_named() -> None:
     found = Calibration(temperature=1.0, probability=0.85, likeness=0.4, enough=True, held_out=2)
     said = [held("device-oom", 0.99), held("worker-lost", 0.99)]

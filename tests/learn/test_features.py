@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from triage.learn.examples import Example
-from triage.learn.features import likeness, line_features, mask_of, shingles
+from triage.learn.features import LONGEST_MASK, in_order, likeness, line_features, mask_of, shingles
 from triage.learn.vectors import LETTERS, WORDS, Vectors
 
 
@@ -23,6 +23,40 @@ def test_figures_and_paths_do_not_tell_two_lines_apart() -> None:
 def test_codes_of_errors_do() -> None:
     assert mask_of("descriptor failed with code 700") != mask_of("descriptor failed with code 719")
     assert "code104" in line_features(mask_of("OSError: [Errno 104] reset"))[0]
+
+
+def test_what_an_error_is_called_is_kept_though_it_is_quoted() -> None:
+    assert mask_of("gpu-07: CUDA failure common.cu:11 'out of memory'") != mask_of("gpu-07: CUDA failure common.cu:11 'invalid argument'")
+    assert "out of memory" in mask_of("CUDA failure 2 'out of memory'")
+    assert mask_of("call of `poolCreate(handle)` failed") != mask_of("call of `poolDestroy(handle)` failed")
+
+
+@pytest.mark.parametrize("quoted", ["a prompt of seven words that somebody wrote", "token sk-8817", "berlin", "x" * 60])
+def test_other_quoted_words_are_not(quoted: str) -> None:
+    assert mask_of(f"request failed on '{quoted}'") == mask_of("request failed on 'pool seven is far too dry today indeed'")
+
+
+def test_of_a_line_of_fields_the_message_counts() -> None:
+    line = 'time="2026-11-20T05:51:01Z" level=info msg="container {} {} by its own hand"'
+    assert mask_of(line.format("4f1c77aa", "stopped")) == mask_of(line.format("99be01d2", "stopped"))
+    assert mask_of(line.format("4f1c77aa", "stopped")) != mask_of(line.format("4f1c77aa", "was started"))
+
+
+@given(st.text(max_size=2000))
+def test_no_mask_is_longer_than_a_model_may_keep(text: str) -> None:
+    assert len(mask_of(text + " error 'out of memory' code -1234 `pool_create(x)`")) <= LONGEST_MASK
+
+
+@pytest.mark.parametrize(
+    "other", ["caught: pool table gave up after it lost its root", "the pool table gave up after it", "the pool has given up after it lost"]
+)
+def test_another_wording_a_frame_and_a_cut_leave_words_in_order(other: str) -> None:
+    assert in_order("the pool table gave up after it lost its root", other) >= 0.8
+
+
+def test_mixed_words_are_in_no_order() -> None:
+    assert in_order("the pool table gave up after it lost its root", "root its lost it after up gave table pool the") < 0.3
+    assert in_order("a b", "c d") == 1
 
 
 def test_a_line_is_like_itself_and_hardly_like_its_own_words_mixed() -> None:

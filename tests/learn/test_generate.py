@@ -10,8 +10,8 @@ import pytest
 from triage.knowledge.load import load
 from triage.knowledge.table import RuleTable
 from triage.learn.examples import example
-from triage.learn.generate import Made, generated, judge_files, recipes, without
-from triage.learn.strangers import strangers
+from triage.learn.generate import Made, generated, in_turn, judge_files, recipes, without
+from triage.learn.strangers import mixed, strangers
 from triage.learn.wording import Variation, reworded, shuffled_words
 from triage.model import UNCLASSIFIED
 
@@ -53,6 +53,41 @@ def test_the_same_seed_gives_the_same_incidents_in_order_of_time(made: list[Made
     assert [each.files for each in again] == [each.files for each in made]
     assert [each.at for each in made] == sorted(each.at for each in made)
     assert len({each.host for each in made}) > 3
+
+
+def test_no_item_comes_a_second_time_before_all_have_come() -> None:
+    turns = in_turn("abcde", random.Random(1))
+    rounds = ["".join(next(turns) for _ in range(5)) for _ in range(4)]
+    assert {"".join(sorted(each)) for each in rounds} == {"abcde"}
+    assert len(set(rounds)) > 1
+    assert list(in_turn("", random.Random(1))) == []
+
+
+def test_a_class_with_few_texts_shows_all_of_them_before_one_comes_again() -> None:
+    made_of = recipes(KNOWN, per_signature=3, only=["triton-fault"])
+    texts = {r.text for r in made_of}
+    lives: list[str] = []
+    for each in generated(KNOWN, made_of, 40, seed=4):
+        lives += [each.recipe.text] if not lives or lives[-1] != each.recipe.text else []  # a loop says the same again
+    assert len(texts) > 2
+    assert set(lives[: len(texts)]) == texts
+
+
+def test_what_stands_beside_a_root_makes_no_second_incident(made: list[Made], tmp_path: Path) -> None:
+    table = RuleTable(KNOWN)
+    assert all(len(named(each, table, tmp_path)) <= 1 for each in made)
+
+
+def test_mixed_words_leave_no_log_in_its_words_but_the_probes() -> None:
+    line = b"2026-11-20T05:51:01+0000 gpu-1 kernel: NVRM: the board spoke of its page and fell off\n"
+    made_of = recipes(KNOWN, per_signature=1, only=["triton-fault"])
+    one = next(generated(KNOWN, made_of, 1))._replace(files={"engine.log": line, "kernel.log": line, "probe.log": line})
+    files = mixed(one, random.Random(3), "mixed words").files
+    assert files["probe.log"] == line
+    for name in ("engine.log", "kernel.log"):
+        assert files[name].startswith(b"2026-11-20T05:51:01+0000 gpu-1 kernel: ")
+        assert files[name] != line
+        assert sorted(files[name].split()) == sorted(line.split())
 
 
 def test_one_life_calls_a_process_by_one_number_and_leaves_codes_alone() -> None:

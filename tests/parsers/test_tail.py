@@ -58,3 +58,24 @@ def test_what_the_kernel_said_at_the_time_belongs_to_them(tmp_path: Path) -> Non
     (verdict,) = judged(gather([engine, str(kernel)], known), known, lines_of_all=True).verdicts
     said = [e.text for e in verdict.last_lines if e.origin == "kernel"]
     assert ["page 7" in text for text in said] == [True]
+
+
+def test_what_a_rule_knows_only_as_context_is_among_them(tmp_path: Path) -> None:
+    said = "node-a:812:1033 [0] transport/net_ib.cc:94 NCCL WARN NET/IB : mlx5_3:1 Got async event : the port is dry"
+    (lines,) = last_lines(log(tmp_path, Life(3).serves(1).raw(said).dies()))
+    assert said in lines
+
+
+def test_a_rule_that_takes_figures_from_a_line_does_not_hide_it(tmp_path: Path) -> None:
+    known = load()
+    path = log(tmp_path, Life(3).serves(1).worker(1, "ERROR", "pool.py:7", "acme.PoolError: the ring broke, NCCL version 2.20.5").dies())
+    (verdict,) = judged(gather([path], known), known, lines_of_all=True).verdicts
+    assert verdict.incident.boot is not None
+    assert "config" in {e.kind for e in verdict.incident.boot.events}
+    assert verdict.best_lines[0].data["message"].startswith("acme.PoolError: the ring broke")
+    assert any("the ring broke" in e.data["message"] for e in verdict.last_lines)
+
+
+def test_a_plain_line_of_figures_is_still_routine(tmp_path: Path) -> None:
+    (lines,) = last_lines(log(tmp_path, Life(3).serves(1).core("INFO", "nccl.py:7", "vLLM is using nccl==2.20.5").dies()))
+    assert not any("2.20.5" in line for line in lines)

@@ -54,7 +54,7 @@ def train(table: str | None, output: str | None, rules: tuple[str, ...], store: 
     import time
 
     from triage.learn import report
-    from triage.learn.model_file import as_bytes, load_model
+    from triage.learn.model_file import ModelError, as_bytes, read_model
     from triage.learn.train import TooFewError, trained
     from triage.report.writing import write_whole
 
@@ -63,15 +63,17 @@ def train(table: str | None, output: str | None, rules: tuple[str, ...], store: 
     path = Path(output or _default(store))
     try:
         made = trained(found.examples, known, source=source, at=time.time())
+        content = as_bytes(made.card, made.classifier)
+        digest = read_model(path, content).digest  # what could not be read again is not written
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(str(path), as_bytes(made.card, made.classifier))
-    except TooFewError as error:
+        write_whole(str(path), content)
+    except (TooFewError, ModelError) as error:
         _give_up(str(error))
     except ModuleNotFoundError:
         _give_up("training needs scikit-learn: pip install 'crash-triage[learn]'")
     except OSError as error:
         _give_up(f"{path}: {error.strerror or error}: give another place with --output")
-    emit(f"{report.card_text(made.card, load_model(path).digest)}\nwrote {path}", None)
+    emit(f"{report.card_text(made.card, digest)}\nwrote {path}", None)
     _finish(found)
 
 
@@ -95,7 +97,7 @@ def evaluate(table: str | None, file: str | None, form: str, rules: tuple[str, .
     from triage.learn import report
     from triage.learn.calibration import Held, calibrated, measured
     from triage.learn.examples import background
-    from triage.learn.train import enough, supports
+    from triage.learn.train import enough, supports, told_of
 
     known = knowledge(rules)
     found, source = _labelled(table, store, known)
@@ -112,7 +114,7 @@ def evaluate(table: str | None, file: str | None, form: str, rules: tuple[str, .
         except ModuleNotFoundError:
             _give_up("holding incidents out needs scikit-learn: pip install 'crash-triage[learn]' (or give a --model to ask)")
     if not held:
-        _give_up(f"{source}: {len(found.examples)} labelled incidents are too few to hold some back")
+        _give_up(f"{source}: {told_of(found.examples)}: {report.TOO_FEW} (what comes within an hour on one host is one episode)")
     figures = measured(held, calibration, classes)
     if form == "json":
         import msgspec

@@ -28,6 +28,7 @@ class Rule:
     `is_sticky`: what it tells of stays true for the whole process, wherever it is met.
     `is_harmless`: it tells of no fault; a few such lines are enough.
     `is_last`: a process writes it once in its life, at the end.
+    `may_be_last`: such a line may be what a process died of, or say more of that than its root does.
     `is_telling`: it marks a turn in an engine's life or may be a fault; what stands around such a line is looked at, too.
     """
 
@@ -46,6 +47,7 @@ class Rule:
         self.is_sticky = isinstance(definition, Signature) and "*" in definition.explains
         self.is_trouble = self.kind == "trouble"
         self.is_last = isinstance(definition, Line) and definition.last
+        self.may_be_last = self.is_root or self.is_trouble or self.role == "context" or self.kind in ("death", "exit", "stop", "recorder")
         self.is_telling = self.kind in LIFE_KINDS or self.is_root
 
     @cached_property

@@ -15,7 +15,6 @@ from triage.learn.folds import folds
 PRECISION = 0.98  # of the names given to held-out incidents
 LEAST_PROBABILITY = 0.85
 LEAST_LIKENESS, MOST_LIKENESS = 0.4, 0.7  # whatever held-out incidents say: a line with other words in it may be the same, and a mixed one is not
-SURE, LESS = 0.99, 0.5  # from this probability on, half the likeness is enough: a frame or a cut about a line makes it unlike, not improbable
 LIKE_MOST = 0.05  # share of rightly recognised held-out incidents that may be too unlike
 LEAST_NAMED = 20  # held-out incidents that must have been named before the precision is believed
 BINS = 10
@@ -99,13 +98,7 @@ def _limits(temperature: float, held: Sequence[Held]) -> Calibration:
 
 def is_name(answer: Answer, probability: float, likeness: float) -> bool:
     """Whether an answer is sure enough to be given."""
-    needed = likeness_needed(answer.probability, likeness)
-    return answer.fault_class != BACKGROUND and answer.probability >= probability and answer.likeness >= needed
-
-
-def likeness_needed(probability: float, likeness: float) -> float:
-    """How like a labelled line must be, by how probable the class is."""
-    return likeness * (LESS if probability >= SURE else 1.0)
+    return answer.fault_class != BACKGROUND and answer.probability >= probability and answer.likeness >= likeness
 
 
 def given_names(held: Sequence[Held], calibration: Calibration, classes: Collection[str]) -> list[Held]:

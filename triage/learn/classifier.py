@@ -6,15 +6,20 @@ import importlib
 import warnings
 from collections import Counter
 from collections.abc import Sequence
+from heapq import nlargest
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from triage.learn.examples import BACKGROUND, Example
-from triage.learn.features import likeness, shingles
+from triage.learn.features import in_order, likeness, shingles
 from triage.learn.vectors import Row, Vectors
 
 STRENGTH = 1.0  # of the penalty: LinearSVC's C
 MOST_TURNS = 2000
-EXEMPLARS = 256  # lines that are kept of one class
+EXEMPLARS, EXEMPLAR_TEXT = 256, 32 << 10  # lines that are kept of one class, and characters of them
+PURE = 0.9  # share of the incidents with a line that must be of one class: what others show as well proves nothing of it
+TRIED = 16  # of the most like lines: the first of these with its words in order counts
+ORDERED = 0.8  # share of their common words that must stand in the same order before two lines are alike
 
 
 class Exemplar(NamedTuple):
@@ -46,11 +51,7 @@ class Classifier:
         self.bias = bias
         self.exemplars = tuple(exemplars)
         self.temperature = temperature
-        self._runs: dict[tuple[str, str], list[int]] = {}  # by class and run of words the numbers of the exemplars that have it
-        self._lengths = [len(shingles(exemplar.line)) for exemplar in self.exemplars]
-        for number, exemplar in enumerate(self.exemplars):
-            for run in shingles(exemplar.line):
-                self._runs.setdefault((exemplar.fault_class, run), []).append(number)
+        self._runs: dict[str, dict[str, list[int]]] = {}  # of each class that was asked about, by run of words the numbers of its exemplars
 
     def scores(self, example: Example) -> Any:
         """One score a class."""
@@ -71,16 +72,24 @@ class Classifier:
         return Answer(self.classes[best], float(chances[best]), like, exemplar)
 
     def most_like(self, example: Example, fault_class: str) -> tuple[float, Exemplar | None]:
-        """How like the most like line of an incident is to one that was labelled with a class, and that one."""
-        best: tuple[float, Exemplar | None] = (0.0, None)
+        """How like the most like line of an incident is to one that was labelled with a class, and that one; mixed words are like nothing."""
+        runs, alike = self._runs_of(fault_class), []
         for mask in example.lines:
             own = shingles(mask)
-            shared = Counter(number for run in own for number in self._runs.get((fault_class, run), ()))
-            for number, common in shared.items():
-                like = likeness(common, len(own), self._lengths[number])
-                if like > best[0]:
-                    best = (like, self.exemplars[number])
-        return best
+            shared = Counter(number for run in own for number in runs.get(run, ()))
+            alike += [(likeness(common, len(own), len(shingles(self.exemplars[number].line))), -number, mask) for number, common in shared.items()]
+        for like, number, mask in nlargest(TRIED, alike):
+            if in_order(mask, self.exemplars[-number].line) >= ORDERED:
+                return like, self.exemplars[-number]
+        return 0.0, None
+
+    def _runs_of(self, fault_class: str) -> dict[str, list[int]]:
+        if fault_class not in self._runs:
+            found = self._runs[fault_class] = {}
+            for number, exemplar in enumerate(self.exemplars):
+                for run in shingles(exemplar.line) if exemplar.fault_class == fault_class else ():
+                    found.setdefault(run, []).append(number)
+        return self._runs[fault_class]
 
     def spoke(self, example: Example, fault_class: str, most: int = 8) -> list[tuple[str, float]]:
         """The features that spoke most for a class against the mean of the others, and how much, the strongest first."""
@@ -117,7 +126,7 @@ def fit(examples: Sequence[Example], known_nothing: Sequence[Example]) -> Classi
 
 
 def exemplars(examples: Sequence[Example]) -> list[Exemplar]:
-    """The different lines of each class, the most frequent first, as far as they are kept; what other classes have more often is left out."""
+    """The different lines of each class, the most frequent first, as far as they are kept; what other classes have as well is left out."""
     counts: dict[str, dict[str, int]] = {}
     first: dict[tuple[str, str], str] = {}
     for e in examples:
@@ -128,10 +137,15 @@ def exemplars(examples: Sequence[Example]) -> list[Exemplar]:
     kept: dict[str, list[tuple[int, str]]] = {}
     for mask, by_class in counts.items():
         name, most = max(by_class.items(), key=lambda item: (item[1], item[0]))
-        if 2 * most > sum(by_class.values()) and name != BACKGROUND:
+        if most >= PURE * sum(by_class.values()) and name != BACKGROUND:
             kept.setdefault(name, []).append((most, mask))
-    best = {name: sorted(lines, key=lambda item: (-item[0], item[1]))[:EXEMPLARS] for name, lines in kept.items()}
-    return [Exemplar(name, mask, first[name, mask]) for name in sorted(best) for _, mask in best[name]]
+    return [Exemplar(name, mask, first[name, mask]) for name in sorted(kept) for mask in _most_frequent(kept[name])]
+
+
+def _most_frequent(lines: list[tuple[int, str]]) -> list[str]:
+    """Of the lines of one class, with how often each was seen, as many as are kept."""
+    masks = [mask for _, mask in sorted(lines, key=lambda item: (-item[0], item[1]))[:EXEMPLARS]]
+    return [mask for mask, end in zip(masks, accumulate(map(len, masks)), strict=True) if end <= EXEMPLAR_TEXT]
 
 
 def matrix(rows: Sequence[Row], width: int) -> Any:

@@ -9,6 +9,7 @@ Nothing here looks at the id of a rule or at the class that rules gave: what is 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
@@ -18,14 +19,16 @@ from triage.model import Event, Incident, Seconds, Verdict
 from triage.parsers.tags import tag
 from triage.verdict.normalise import MASK_VERSION, masked
 
-FEATURES_VERSION = f"1.{MASK_VERSION}"  # the first figure grows with every change that gives an incident other features
+FEATURES_VERSION = f"2.{MASK_VERSION}"  # the first figure grows with every change that gives an incident other features
 LEADS = 6  # lines of one incident that are looked at
 LAST = 8  # of its last lines, beside those
 CHARACTERS = 5  # letters in a character n-gram
 LONGEST = 320  # characters of a line, masked, that are looked at
 FRAMES = 3
+COMPARED = 64  # words of a line whose order is compared
 MOST_CODES = 3
-LONGEST_MASK = LONGEST + MOST_CODES * len(" codeminus0000")  # characters of what `mask_of` gives
+MOST_QUOTED, LONGEST_QUOTED = 2, 40
+LONGEST_MASK = LONGEST + MOST_CODES * len(" codeminus0000") + MOST_QUOTED * (LONGEST_QUOTED + 1)  # characters of what `mask_of` gives
 DEATHS: tuple[tuple[Seconds, str], ...] = ((10, "10 s"), (60, "1 min"), (200, "200 s"), (350, "350 s"), (700, "700 s"), (2000, "2000 s"))
 _TOKEN = re.compile(r"<[a-z]+>|code(?:minus)?\d+|[A-Za-z][A-Za-z_]*[A-Za-z]|[A-Za-z]|\d+")
 _IS_CODE = re.compile(r"code(?:minus)?\d+$")
@@ -33,6 +36,13 @@ _EXCEPTION = re.compile(r"\b[A-Z]\w*(?:Error|Exception|Interrupt|Fault|Exit)\b")
 _SMALL = re.compile(r"(?<![\w.:/-])([1-9]\d\d)(?![\w.:/-])")  # codes of CUDA have three digits
 _FAILS = re.compile(r"(?i)error|fail|status|code")
 _CODE = re.compile(r"(?i)(?:\b(?:error|errno|xid|code|signal|status|exit)\b[^\w<]{0,3}(?:\(?pci:[\w:.]+\)?: )?)(-?\d{1,4})\b")
+# What an error is called, and the function that gave it: of all that is quoted, this tells two faults apart.
+_ERRORS_NAME = re.compile(
+    rf"(?i:\b(?:error|fail(?:ure|ed)?)\b)[^'\"`]{{0,80}}(?P<quote>['\"`])(?=[^'\"`]{{1,{LONGEST_QUOTED}}}(?P=quote))"
+    r"(?P<words>[a-z][a-z-]*(?: [a-z][a-z-]*){1,4})(?P=quote)"
+)
+_CALLED = re.compile(rf"['\"`]([A-Za-z_]\w{{2,{LONGEST_QUOTED - 1}}})\(")
+_LOGFMT = re.compile(r'(?:^|\s)msg="((?:[^"\\]|\\.){1,1000})"')  # the message of a line of fields, as container runtimes write them
 
 
 class Traits(NamedTuple):
@@ -57,11 +67,19 @@ def lead(event: Event) -> str:
 
 @lru_cache(maxsize=65536)
 def mask_of(text: str) -> str:
-    """`text` masked; what its codes were stands at the end."""
-    patterns = (_CODE, _SMALL) if _FAILS.search(text, 0, 1000) else (_CODE,)
-    found = [each[1] for pattern in patterns for each in pattern.finditer(text[:1000])][:MOST_CODES]
-    codes = " ".join(dict.fromkeys(f"code{code.replace('-', 'minus')}" for code in found))
-    return f"{masked(text)[:LONGEST]} {codes}".strip()
+    """`text` masked; what its codes were stands at the end, and what an error was called where that was quoted."""
+    fields = _LOGFMT.search(text, 0, 2000)
+    said = fields[1] if fields else text
+    patterns = (_CODE, _SMALL) if _FAILS.search(said, 0, 1000) else (_CODE,)
+    found = [each[1] for pattern in patterns for each in pattern.finditer(said[:1000])][:MOST_CODES]
+    codes = dict.fromkeys(f"code{code.replace('-', 'minus')}" for code in found)
+    return " ".join([masked(said)[:LONGEST], *codes, *_quoted(said[:1000])]).strip()
+
+
+def _quoted(text: str) -> list[str]:
+    """The quoted words of a line that are an error's own: what it is called, and the function that gave it."""
+    found = [*(each["words"] for each in _ERRORS_NAME.finditer(text)), *(each[1] for each in _CALLED.finditer(text))]
+    return list(dict.fromkeys(found))[:MOST_QUOTED]
 
 
 def _facts(verdict: Verdict) -> Iterable[str]:
@@ -108,6 +126,21 @@ def shingles(mask: str) -> frozenset[str]:
     """Runs of two and three words of a masked line, its beginning and end among them: what is left of a line whose words were mixed is little."""
     tokens = ["^", *(token.lower() for token in _TOKEN.findall(mask) if not is_code(token)), "$"]
     return frozenset([*map(" ".join, pairwise(tokens)), *map(" ".join, zip(tokens, tokens[1:], tokens[2:], strict=False))])
+
+
+def in_order(one: str, other: str) -> float:
+    """The share of the words that two masked lines have in common which stand in the same order in both, 0 to 1; 1 where none is common.
+
+    Another wording, a cut or a frame leaves most of them in order; a line whose words were mixed does not.
+    """
+    here, there = one.lower().split()[:COMPARED], other.lower().split()[:COMPARED]
+    common = (Counter(here) & Counter(there)).total()
+    longest = [0] * (len(there) + 1)  # of the common subsequences, after each word
+    for word in here:
+        above = longest[:]
+        for i, own in enumerate(there, 1):
+            longest[i] = above[i - 1] + 1 if word == own else max(longest[i - 1], above[i])
+    return longest[-1] / common if common else 1.0
 
 
 def likeness(common: int, one: int, other: int) -> float:

@@ -10,14 +10,14 @@ import random
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 import regex
 
 from triage.knowledge.load import Knowledge, builtin_rules
 from triage.knowledge.schema import FaultClass, Signature
-from triage.knowledge.table import RuleTable
+from triage.knowledge.table import Rule, RuleTable
 from triage.learn.lives import FRAMES, SITUATIONS, SPECIAL, Ends, Library, Line, as_log, spoken, stamp
 from triage.learn.wording import Variation, reworded
 from triage.model import Findings, Seconds
@@ -28,7 +28,10 @@ REWORDED = 0.4
 HANG: Seconds = 420.0
 PROBE_EVERY: Seconds = 60.0
 MOST_SITUATIONS = 2  # of one sample
+T = TypeVar("T")
 _KERNEL = regex.compile(r"NVRM: |oom-kill|oom_reaper|Killed process|segfault at |traps: |Hardware Error|AER: |EDAC |mce: ")  # what a kernel says
+
+_ENVELOPE = regex.compile(r"^\w{3} [ \d]\d [\d:]{8} \S+ kernel: ")  # syslog's, on samples that were taken with it
 
 
 class Recipe(NamedTuple):
@@ -75,22 +78,34 @@ def recipes(known: Knowledge, *, per_signature: int = 20, only: Iterable[str] = 
 
 
 def generated(known: Knowledge, made_of: Sequence[Recipe], count: int, *, seed: int = 1, hosts: int = 8) -> Iterator[Made]:
-    """`count` incidents on `hosts` machines in order of time, each class as often as any other; some repeat within the hour, as loops do."""
+    """`count` incidents on `hosts` machines in order of time; some repeat within the hour, as loops do.
+
+    Each class comes as often as any other, and of a class each text: none a second time before all have come.
+    """
     rng, library = random.Random(seed), Library(known)
-    by_class: dict[str, list[Recipe]] = {}
+    by_class: dict[str, dict[str, list[Recipe]]] = {}
     for recipe in made_of:
-        by_class.setdefault(recipe.fault_class, []).append(recipe)
+        by_class.setdefault(recipe.fault_class, {}).setdefault(recipe.text, []).append(recipe)
+    turns = in_turn(sorted(by_class), rng)
+    texts = {name: in_turn(list(own), rng) for name, own in by_class.items()}
     noise = _noise(known)
     at, repeats, recipe, host = BEGINNING, 0, made_of[0], ""
     for number in range(count):
         if not repeats:
-            recipe = rng.choice(by_class[rng.choice(sorted(by_class))])
+            name = next(turns)
+            recipe = rng.choice(by_class[name][next(texts[name])])
             host, repeats = f"gpu-{rng.randint(1, hosts)}", rng.choice((0, 0, 0, 0, 1, 2))
             at += rng.uniform(2, 9) * 3600
         else:
             repeats -= 1
             at += rng.uniform(600, 1500)
         yield _made(f"{number:05d}", recipe, host, at, library, noise, rng)
+
+
+def in_turn(items: Sequence[T], rng: random.Random) -> Iterator[T]:
+    """The items without end, each time all of them in another order."""
+    while items:
+        yield from rng.sample(items, len(items))
 
 
 def without(known: Knowledge, fault_class: str) -> Knowledge:
@@ -153,9 +168,9 @@ def _engine(text: str) -> str:
 def _made(
     name: str, recipe: Recipe, host: str, at: Seconds, library: Library, noise: Sequence[str], rng: random.Random, *, plain: bool = False
 ) -> Made:
-    change = not plain and rng.random() < REWORDED
-    text = reworded(recipe.text, rng) if change else recipe.text
-    in_kernel = recipe.situation == "kernel"
+    change, in_kernel = not plain and rng.random() < REWORDED, recipe.situation == "kernel"
+    text = _ENVELOPE.sub("", recipe.text) if in_kernel else recipe.text
+    text = reworded(text, rng) if change else text
     root = [] if in_kernel else spoken(text, recipe.engine, recipe.situation, recipe.frames, rng.randint(0, 7))
     if not plain and not in_kernel and rng.random() < 0.25:  # another rank says it, too, and the lines mix
         root = [line for pair in zip(root, spoken(text, recipe.engine, recipe.situation, recipe.frames, 5), strict=True) for line in pair]
@@ -194,4 +209,9 @@ def _noise(known: Knowledge) -> list[str]:
     healthy = (builtin_rules() / "healthy.txt").read_text(encoding="utf-8").splitlines()
     lines = [line for line in healthy if line and not line.startswith("# ")] + [s.samples[0] for s in known.echoes if s.role == "context"]
     table = RuleTable(known)
-    return [line for line in lines if not any(table[index].is_telling for _, index in table.scanner.scan(line.encode()))]
+    return [line for line in lines if not any(_turns_a_life(table[index]) for _, index in table.scanner.scan(line.encode()))]
+
+
+def _turns_a_life(rule: Rule) -> bool:
+    """Whether a line of this rule would make another incident of the one that it is put into: a root, or a step in the life of another engine."""
+    return rule.is_telling or rule.kind in ("milestone", "progress")

@@ -15,20 +15,25 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 from triage.learn.calibration import Calibration, Measured
-from triage.learn.classifier import EXEMPLARS, Classifier, Exemplar
+from triage.learn.classifier import EXEMPLAR_TEXT, EXEMPLARS, Classifier, Exemplar
 from triage.learn.features import FEATURES_VERSION, LONGEST_MASK
 from triage.learn.vectors import MOST_FEATURES, Vectors
 
 MAGIC = b"TRIAGE-MODEL 1\n"
 LARGEST = 64 << 20  # bytes
-MOST_CLASSES = 256
+LARGEST_DOCUMENT = 8 << 20
+MOST_CLASSES = 64
 MOST_LINES = 1 << 20
-NAME = r"^[a-z0-9][a-z0-9-]{0,63}$"
+MOST_COUNTED = 1 << 40  # incidents, hosts, labels
+LONGEST_WORD, LONGEST_SAID = 1000, 8192  # characters of a feature's name or an incident's id, and of what a model says of itself
+NAME = r"[a-z0-9][a-z0-9-]{0,63}"
 
 
 class ModelError(ValueError):
@@ -98,7 +103,11 @@ def as_bytes(card: Card, classifier: Classifier) -> bytes:
 
 def load_model(path: Path) -> Model:
     """The model in a file. Raises ModelError where it is none, is damaged or was changed, or was made for other features."""
-    content = _content(path)
+    return read_model(path, _content(path))
+
+
+def read_model(path: Path, content: bytes) -> Model:
+    """The model that the bytes of a file are. `path` is what a ModelError names; it is raised as `load_model` does."""
     if not content.startswith(MAGIC):
         raise ModelError(f"{path}: it does not begin as a model of `triage model train` does ({MAGIC.decode().strip()}): it was not read")
     head, _, body = content[len(MAGIC) :].partition(b"\n")
@@ -108,19 +117,28 @@ def load_model(path: Path) -> Model:
     length, _, rest = body.partition(b"\n")
     if not length.isdigit() or len(length) > 9 or int(length) > len(rest):
         raise ModelError(f"{path}: it is cut short: train it again")
+    if int(length) > LARGEST_DOCUMENT:
+        raise ModelError(f"{path}: it says {int(length):,} bytes of itself, more than any model does: it was not read")
     card = _card(path, rest[: int(length)])
     return Model(card, _classifier(path, card, rest[int(length) :]), digest[:8])
 
 
 def _content(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            if size > LARGEST:
-                raise ModelError(f"{path}: {size:,} bytes are more than any model has: it was not read")
+        with open(path, "rb", opener=_without_waiting) as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise ModelError(f"{path}: it is no regular file: it was not read")
+            if status.st_size > LARGEST:
+                raise ModelError(f"{path}: {status.st_size:,} bytes are more than any model has: it was not read")
             return file.read(LARGEST + 1)
     except OSError as error:
         raise ModelError(f"{path}: {error.strerror or error}: `triage model train -o FILE` writes a model") from error
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Opens a file; of a pipe that nobody writes to it does not wait for a writer."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _card(path: Path, document: bytes) -> Card:
@@ -146,13 +164,20 @@ def _strange(card: Card) -> str:
     import math
     import re
 
-    if not 2 <= len(card.classes) <= MOST_CLASSES or len(set(card.classes)) != len(card.classes):
+    said = (card.triage, card.rules, card.trained, card.source)
+    if any(len(text) > LONGEST_SAID for text in said) or any(len(word) > LONGEST_WORD for word in (*card.names, *card.facts)):
+        return "it has longer words than training makes"
+    if not all(0 <= count <= MOST_COUNTED for count in _counts(card)):
+        return "a count in it cannot be"
+    if not 2 <= len(card.classes) <= MOST_CLASSES or len(set(card.classes)) != len(card.classes) or len(card.support) > MOST_CLASSES:
         return "its classes are too few, too many or twice the same"
-    if not all(re.match(NAME, name) for name in (*card.classes, *(e.fault_class for e in card.exemplars), *(s.fault_class for s in card.support))):
+    named = (*card.classes, *(e.fault_class for e in card.exemplars), *(s.fault_class for s in card.support))
+    if not all(re.fullmatch(NAME, name) for name in named):
         return "the name of a class in it is none"
     if len(card.names) != len(card.rarity) or len(card.names) + len(card.facts) > 2 * MOST_FEATURES or not 0 <= card.lines <= MOST_LINES:
         return "its vocabulary does not fit"
-    if len(card.exemplars) > EXEMPLARS * len(card.classes) or any(len(e.line) > LONGEST_MASK for e in card.exemplars):
+    kept, classes = card.exemplars, len(card.classes)
+    if len(kept) > EXEMPLARS * classes or sum(len(e.line) for e in kept) > EXEMPLAR_TEXT * classes or any(map(_is_long, kept)):
         return "it keeps more lines, or longer ones, than training does"
     held = card.held_out
     if not 0 <= held.right <= held.named <= held.asked or not 0 <= held.error <= 1:
@@ -161,6 +186,16 @@ def _strange(card: Card) -> str:
     if not all(math.isfinite(figure) and 0 <= figure <= 1e4 for figure in figures):
         return "a figure in it is out of all bounds"
     return ""
+
+
+def _counts(card: Card) -> Iterator[int]:
+    yield from (card.incidents, card.hosts, card.people, card.calibration.held_out, card.held_out.asked)
+    for learnt in card.support:
+        yield from (learnt.incidents, learnt.episodes)
+
+
+def _is_long(exemplar: Exemplar) -> bool:
+    return len(exemplar.line) > LONGEST_MASK or len(exemplar.incident) > LONGEST_WORD
 
 
 def _classifier(path: Path, card: Card, figures: bytes) -> Classifier:

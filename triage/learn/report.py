@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from triage.learn.calibration import Calibration, Held, Measured, given_names, likeness_needed
+from triage.learn.calibration import LEAST_NAMED, PRECISION, Calibration, Held, Measured, given_names
 from triage.learn.examples import BACKGROUND, Example
 from triage.learn.model_file import Card, Model
 from triage.learn.suggest import Suggestion
@@ -14,6 +14,7 @@ from triage.report.counts import seen_at
 from triage.report.fitting import columns, fitted_table, wrapped
 
 SHOWN = 10
+TOO_FEW = "too few incidents or episodes to hold some back"
 HELD_OUT = "held out, later and on other hosts"
 
 
@@ -39,7 +40,7 @@ def card_text(card: Card, digest: str) -> str:
 def held_out(figures: Measured, calibration: Calibration, which: str = HELD_OUT) -> Iterator[str]:
     """What a model did on incidents, in sentences. `which` says what they are: those that it had not learnt from, unless it says otherwise."""
     if not figures.asked:
-        yield "not measured: too few incidents to hold some back"
+        yield f"not measured: {TOO_FEW}"
         return
     yield (
         f"{which}: {words.number(figures.asked, 'incident')} asked, {figures.named:,} named, {figures.right:,} rightly"
@@ -49,7 +50,10 @@ def held_out(figures: Measured, calibration: Calibration, which: str = HELD_OUT)
     if calibration.enough:
         yield f"it names a class from a probability of {calibration.probability:.2f} and a likeness of {calibration.likeness:.2f} on, else nothing"
     else:
-        yield "it names nothing: its names of held-out incidents were too few, or not right often enough"
+        yield (
+            f"it names nothing: of held-out incidents fewer than {LEAST_NAMED} were sure enough to be named, "
+            f"or fewer than {PRECISION:.0%} of those rightly"
+        )
 
 
 def evaluated(
@@ -73,14 +77,13 @@ def explained(asked: Example, model: Model) -> str:
     chances = classifier.probabilities(classifier.scores(asked))
     order = sorted(range(len(chances)), key=lambda i: -chances[i])[:3]
     answer = classifier.answer(asked)
-    needed = likeness_needed(answer.probability, limits.likeness)
     said = _said(answer.fault_class, model, answer.probability, answer.likeness)
     lines = [f"{asked.id}  the rules say {asked.judged}; model {model.digest} says {said}"]
     lines += [f"  {_name(classifier.classes[i]):24} {chances[i]:.3f}" for i in order]
     lines += ["", f"what spoke for {_name(answer.fault_class)}"]
     lines += [f"  {weight:+.3f}  {words.clean(_feature(name), 60)}" for name, weight in classifier.spoke(asked, answer.fault_class)] or ["  nothing"]
     if answer.exemplar is not None:
-        like = f"likeness {answer.likeness:.2f}, {needed:.2f} is needed"
+        like = f"likeness {answer.likeness:.2f}, {limits.likeness:.2f} is needed"
         lines += ["", f"most like it ({like}): {words.clean(answer.exemplar.incident, 60)}, labelled {answer.exemplar.fault_class}"]
         lines.append(f"  {words.clean(answer.exemplar.line, 160)}")
     lines += ["", "its lines, masked"] + [f"  {words.clean(line, 160)}" for line in asked.lines] if asked.lines else ["", "no line of it was kept"]
@@ -92,9 +95,11 @@ def suggested(found: Sequence[Suggestion], total: int) -> str:
     if not found:
         none = ", none with a line to tell it by" if total else ""
         return f"nothing to label: {words.number(total, 'unclassified incident')} without a label{none}"
-    rows = [(s.entry.id, _seen(s), len(s.others), f"{s.guess} {s.probability:.2f}" if s.guess else "-", words.clean(s.line, 120)) for s in found]
-    give = (("line", 30), ("guess", 12), ("seen", 0), ("line", 12), ("guess", 0))
-    table = fitted_table(("id", "seen", "alike", "guess", "line"), rows, "simple", give, right=("alike",))
+    rows = [
+        (s.entry.id, _seen(s), len(s.others), s.guess or "-", f"{s.probability:.2f}" if s.guess else "-", words.clean(s.line, 120)) for s in found
+    ]
+    give = (("line", 24), ("seen", 0), ("line", 12), ("guess", 12), ("guess", 0))
+    table = fitted_table(("id", "seen", "alike", "guess", "sure", "line"), rows, "simple", give, right=("alike", "sure"))
     more = "triage history relabel ID CLASS --reason '...', then triage model train"
     without = f"{words.number(total, 'unclassified incident')} without a label; alike: others that the label would speak for"
     return _fit([table, "", without, f"label one: {more}"])
@@ -109,9 +114,8 @@ def _said(name: str, model: Model, probability: float, like: float) -> str:
         return f"nothing: it was not shown that its names are right (it would say {name})"
     if not enough.get(name):
         return f"nothing: there were not enough labels for {name}"
-    needed = likeness_needed(probability, limits.likeness)
     lacks = [f"a probability of {probability:.2f}, {limits.probability:.2f} is needed"] if probability < limits.probability else []
-    lacks += [f"a likeness of {like:.2f}, {needed:.2f} is needed"] if like < needed else []
+    lacks += [f"a likeness of {like:.2f}, {limits.likeness:.2f} is needed"] if like < limits.likeness else []
     return f"nothing ({name} has {' and '.join(lacks)})" if lacks else name
 
 

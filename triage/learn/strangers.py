@@ -59,16 +59,24 @@ def strangers(known: Knowledge, kind: str, count: int, *, made: Sequence[Made] =
 
 
 def mixed(made: Made, rng: random.Random, kind: str) -> Made:
-    """The incident with its log's lines in any order, with their stamps or below those in order, or with the words of each line in any order."""
-    rows = [row.partition(" ")[::2] for row in made.files["engine.log"].decode().splitlines()]
-    stamps, texts = [stamp for stamp, _ in rows], [text for _, text in rows]
+    """The incident with its logs' lines in any order, with their stamps or below those in order, or with the words of each line in any order."""
+    return made._replace(files={name: log if name == "probe.log" else _mixed(log, rng, kind) for name, log in made.files.items()})
+
+
+def _mixed(log: bytes, rng: random.Random, kind: str) -> bytes:
+    rows = [row.partition(" ")[::2] for row in log.decode().splitlines()]
     if kind == "mixed lines":
         rows = rng.sample(rows, len(rows))
-        stamps, texts = [stamp for stamp, _ in rows], [text for _, text in rows]
-    said = [shuffled_words(text, rng) for text in texts] if kind == "mixed words" else texts
+    stamps, texts = [stamp for stamp, _ in rows], [text for _, text in rows]
+    said = [_words_mixed(text, rng) for text in texts] if kind == "mixed words" else texts
     said = rng.sample(said, len(said)) if kind == "mixed lines, stamps kept" else said
-    log = "".join(f"{stamp} {text}\n" for stamp, text in zip(stamps, said, strict=True)).encode()
-    return made._replace(files={**made.files, "engine.log": log})
+    return "".join(f"{stamp} {text}\n" for stamp, text in zip(stamps, said, strict=True)).encode()
+
+
+def _words_mixed(text: str, rng: random.Random) -> str:
+    """A line with its words in any order; the kernel's envelope stays."""
+    host, mark, said = text.partition(" kernel: ")
+    return host + mark + shuffled_words(said, rng) if mark else shuffled_words(text, rng)
 
 
 def _dies(name: str, lines: list[str], library: Library, rng: random.Random) -> Made:

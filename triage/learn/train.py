@@ -11,10 +11,11 @@ import msgspec
 from triage.knowledge.load import Knowledge
 from triage.learn.calibration import Held, calibrated, measured
 from triage.learn.classifier import Classifier, fit
-from triage.learn.examples import BACKGROUND, Example, background, support
+from triage.learn.examples import BACKGROUND, Example, background, episodes, support
 from triage.learn.features import FEATURES_VERSION
 from triage.learn.model_file import Card, Support
 from triage.model import Seconds
+from triage.report.words import number
 
 LEAST_INCIDENTS = 5  # of a class, before a model may name it
 LEAST_EPISODES = 3
@@ -43,7 +44,7 @@ def trained(examples: Sequence[Example], known: Knowledge, *, source: str, at: S
     labels = {e.label for e in examples} - {BACKGROUND}
     if len(examples) < LEAST_IN_ALL or len(labels) < 2:
         raise TooFewError(
-            f"{source}: {len(examples)} labelled incidents of {len(labels)} classes; at least {LEAST_IN_ALL} of 2 classes are needed. "
+            f"{source}: {told_of(examples)}; at least {LEAST_IN_ALL} of 2 classes are needed. "
             "What the rules name counts, and so does what `triage history relabel` says"
         )
     known_nothing = background(known)
@@ -60,6 +61,13 @@ def trained(examples: Sequence[Example], known: Knowledge, *, source: str, at: S
         exemplars=classifier.exemplars,
     )  # fmt: skip
     return Trained(card, classifier, held)
+
+
+def told_of(examples: Sequence[Example]) -> str:
+    """How many labelled incidents there are, of how many classes and in how many episodes, in words."""
+    labels = {e.label for e in examples} - {BACKGROUND}
+    loops = len(set(episodes(examples)))
+    return f"{number(len(examples), 'labelled incident')} of {number(len(labels), 'class')} in {number(loops, 'episode')}"
 
 
 def supports(examples: Sequence[Example]) -> tuple[Support, ...]:

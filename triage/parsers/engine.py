@@ -160,10 +160,9 @@ class EngineParser:
 
         `message` is its text without the speaker; `known` names a root's signature that matches it. No word of a user is in either.
         """
-        rules = [self.table[index] for index in sorted({index for _, index in self.table.scanner.scan(line.text.encode())})]
-        found = [(rule, matched) for rule in rules if (matched := self._matched(place.file, line, rule)) is not None]
-        if any(not rule.is_root and not rule.is_trouble for rule, _ in found):
-            return None
+        found = self._rules_of(line, place)
+        if any(not rule.is_root and not rule.is_trouble and rule.kind != "config" for rule, _ in found):
+            return None  # a rule that only takes figures from a line does not know what it says
         loud = next(((rule, matched) for rule, matched in found if rule.is_trouble), None)
         if loud is None:
             return None
@@ -177,9 +176,9 @@ class EngineParser:
 
     def _of_tail(self, line: Line, place: Place, order: int) -> Event | None:
         """The event of a line that may say anything; None for one that a rule knows as an echo, or as part of a life that does not end with it."""
-        rules = [self.table[index] for index in sorted({index for _, index in self.table.scanner.scan(line.text.encode())})]
-        plain = [rule for rule in rules if not (rule.is_root or rule.is_trouble or rule.kind in ("death", "exit", "stop"))]
-        if any(self._matched(place.file, line, rule) is not None for rule in plain):
+        found = [rule for rule, _ in self._rules_of(line, place)]
+        loud = any(rule.is_trouble for rule in found)
+        if any(not rule.may_be_last and not (loud and rule.kind == "config") for rule in found):
             return None
         text = self._without_user_text(line.text)
         message = tag(text).message
@@ -190,6 +189,11 @@ class EngineParser:
         return Event(
             kind="tail", rule="", place=place, text=text[:LONGEST_TEXT], stream=line.stream, order=order, origin=self._origin(line), data=said
         )
+
+    def _rules_of(self, line: Line, place: Place) -> list[tuple[Rule, tuple[str, dict[str, str]]]]:
+        """All rules that match a line, with what `_matched` gives."""
+        rules = [self.table[index] for index in sorted({index for _, index in self.table.scanner.scan(line.text.encode())})]
+        return [(rule, matched) for rule in rules if (matched := self._matched(place.file, line, rule)) is not None]
 
     def _matched(self, file: str, line: Line, rule: Rule) -> tuple[str, dict[str, str]] | None:
         """The line's text (without a user's words) and the rule's captures in it, where the rule matches and is meant for such lines."""
