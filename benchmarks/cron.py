@@ -41,16 +41,21 @@ def probes(path: Path) -> Path:
     return path
 
 
+def crashes(path: Path, count: int) -> Path:
+    """A log of that many boots, an hour apart, each of which ends in a crash after half an hour."""
+    with path.open("w") as file:
+        for hour in range(count):
+            at = BEGIN + timedelta(hours=hour)
+            file.write(CRASH.format(at=f"{at:%Y-%m-%dT%H:%M:%S}", died=f"{at + timedelta(minutes=30):%Y-%m-%dT%H:%M:%S}"))
+    return path
+
+
 def history(folder: Path, incidents: int) -> Path:
     """A history of that many incidents."""
     store = folder / f"history-{incidents}.db"
     if store.exists():
         return store
-    log = folder / f"crashes-{incidents}.log"
-    with log.open("w") as file:
-        for hour in range(incidents):
-            at = BEGIN + timedelta(hours=hour)
-            file.write(CRASH.format(at=f"{at:%Y-%m-%dT%H:%M:%S}", died=f"{at + timedelta(minutes=30):%Y-%m-%dT%H:%M:%S}"))
+    log = crashes(folder / f"crashes-{incidents}.log", incidents)
     recorded = subprocess.run([installed(), "classify", str(log), "--record", "--store", str(store)], check=False, capture_output=True, text=True)
     if recorded.returncode:
         sys.exit(f"the history was not recorded: {recorded.stderr}")

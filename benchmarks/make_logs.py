@@ -6,6 +6,7 @@ An hour of lines is prepared a few times over and then repeated with other stamp
 
 clean       a quarter stats and access lines, the rest requests, some near misses; one crash in the middle and one at the end
 crash-loop  a boot, two minutes of traffic and a crash, again and again
+flood       a fault on every second line, one of six, in one life
 ansi        as clean, coloured
 nccl-info   as clean, every second line an NCCL INFO line
 """
@@ -162,6 +163,18 @@ FRAMES = "\n".join([
 FAULT = "CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasGemmEx( handle, opa, opb, m, n, k, &falpha, a, CUDA_R_16BF, lda)`"
 
 
+FLOOD_PER_HOUR = 36_000
+FLOOD = (
+    f"RuntimeError: {FAULT}",
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.10 GiB of which 1.20 GiB is free.",
+    "RuntimeError: CUDA error: an illegal memory access was encountered",
+    "RuntimeError: Triton Error [CUDA]: operation not permitted",
+    "[rank3]:[E1118 09:00:00.000000000 ProcessGroupNCCL.cpp:685] [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=57, "
+    "OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600008 milliseconds before timing out.",
+    "vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue. See stack trace (above) for the root cause.",
+)
+
+
 def crash(write: Writer, at: float) -> Lines:
     """A cuBLAS call fails on every rank; the engine and the server follow within two seconds."""
     for rank in range(RANKS):
@@ -201,6 +214,18 @@ def loop(write: Writer) -> Lines:
         yield from crash(write, start + BOOT_TAKES + LIFE_TAKES - 9)
 
 
+def flood(write: Writer) -> Lines:
+    """An hour with a fault on every second line: one life that never ends."""
+    for number in range(FLOOD_PER_HOUR):
+        at = 3600 * number / FLOOD_PER_HOUR
+        if number % 2:
+            yield from added_line(write, at)
+        elif (said := write.dice.choice(FLOOD)).startswith("["):
+            yield at, said
+        else:
+            yield from write.record(at, CORE, "ERROR", "core.py:844", said)
+
+
 def block(lines: Lines) -> bytes:
     """The lines of the first hour, each with docker's stamp."""
     hour = BEGIN.strftime(OUTER)
@@ -219,8 +244,9 @@ def blocks(kind: str, size: int, seed: int) -> Iterator[bytes]:
     """The hours of a log of about `size` bytes, in order."""
     write = Writer(random.Random(seed), colour=kind == "ansi")
     nccl = kind == "nccl-info"
-    if kind == "crash-loop":
-        yield from repeated([block(loop(write)) for _ in range(VARIANTS)], size)
+    if kind in ("crash-loop", "flood"):
+        hour = loop if kind == "crash-loop" else flood
+        yield from repeated([block(hour(write)) for _ in range(VARIANTS)], size)
         return
     busy = [block(traffic(write, 0, 3600, nccl)) for _ in range(VARIANTS)]
     first, fallen, last = block(life(write, 0, nccl)), block(fall(write, nccl)), block(crash(write, 2))
@@ -250,7 +276,7 @@ def main() -> None:
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ask.add_argument("path", type=Path)
     ask.add_argument("--size", type=float, default=500, help="about this many MB (10^6 bytes)")
-    ask.add_argument("--kind", choices=["clean", "crash-loop", "ansi", "nccl-info"], default="clean")
+    ask.add_argument("--kind", choices=["clean", "crash-loop", "flood", "ansi", "nccl-info"], default="clean")
     ask.add_argument("--seed", type=int, default=1)
     given = ask.parse_args()
     written = write_log(given.path, blocks(given.kind, int(given.size * 1e6), given.seed))

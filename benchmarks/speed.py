@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import zstandard
 
+from benchmarks.cron import crashes
 from benchmarks.make_logs import blocks, write_log
 from benchmarks.measure import Run, installed, interleaved
 from benchmarks.scan import RG_LIMITS, our_patterns
@@ -82,6 +83,19 @@ def clean(bench: Bench) -> Situation:
 def crash_loop(bench: Bench) -> Situation:
     """A crash every four hundred lines."""
     return bench.held_against_rg("crash-loop", bench.log("crash-loop", BAD_DAY), count=False)
+
+
+def flood(bench: Bench) -> Situation:
+    """A fault on every second line."""
+    return bench.held_against_rg("flood", bench.log("flood", BAD_DAY // 2), count=False)
+
+
+def incidents(bench: Bench) -> Situation:
+    """Two thousand short lives that end in a crash."""
+    path = bench.folder / "crashes-2000.log"
+    if not path.exists():
+        crashes(path, 2000)
+    return bench.held_against_rg("2,000 crashes", path, count=False)
 
 
 def nccl_info(bench: Bench) -> Situation:
@@ -170,7 +184,7 @@ def start(bench: Bench) -> Situation:
 
 
 SITUATIONS: dict[str, Callable[[Bench], Situation]] = {
-    "clean": clean, "crash-loop": crash_loop, "nccl-info": nccl_info, "ansi": ansi, "one-line": one_line, "boots": boots,
+    "clean": clean, "crash-loop": crash_loop, "flood": flood, "incidents": incidents, "nccl-info": nccl_info, "ansi": ansi, "one-line": one_line, "boots": boots,
     "many": many, "tiny": tiny, "gz": gz, "zst": zst, "start": start,
 }  # fmt: skip
 
