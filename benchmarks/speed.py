@@ -184,7 +184,8 @@ def start(bench: Bench) -> Situation:
 
 
 SITUATIONS: dict[str, Callable[[Bench], Situation]] = {
-    "clean": clean, "crash-loop": crash_loop, "flood": flood, "incidents": incidents, "nccl-info": nccl_info, "ansi": ansi, "one-line": one_line, "boots": boots,
+    "clean": clean, "crash-loop": crash_loop, "flood": flood, "incidents": incidents, "nccl-info": nccl_info, "ansi": ansi, "one-line": one_line,
+    "boots": boots,
     "many": many, "tiny": tiny, "gz": gz, "zst": zst, "start": start,
 }  # fmt: skip
 
