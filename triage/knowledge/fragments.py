@@ -11,7 +11,7 @@ from typing import Any
 
 from triage.knowledge.schema import Fragment
 
-PATTERN_KEYS = frozenset({"pattern", "scan", "frame", "no_frame"})
+PATTERN_KEYS = frozenset({"pattern", "scan", "frame", "no_frame", "unless_above"})
 _USE = re.compile(r"\{\{(?P<name>.*?)\}\}")
 
 
