@@ -46,12 +46,14 @@ def written(folder: Path, source: str, texts: dict[str, str]) -> list[str]:
         log(logs, lives, name="other.log")
     elif source == "probe":
         with (logs / "probe.log").open("a") as file:
-            told = ({"time": f"2026-11-20T06:{n // 60 % 60:02}:{n % 60:02}Z", "url": "http://x/health", "status": 0, "error": line} for n, line in enumerate(lines))
-            file.writelines(json.dumps(one) + "\n" for one in told)
+            times = (f"2026-11-20T06:{n // 60 % 60:02}:{n % 60:02}Z" for n in range(len(lines)))
+            probes = ({"time": at, "url": "http://x/health", "status": 0, "error": line} for at, line in zip(times, lines, strict=True))
+            file.writelines(json.dumps(one) + "\n" for one in probes)
     elif source == "kernel":
         with (logs / "kernel.log").open("a") as file:
             xid = "NVRM: Xid (PCI:0000:3b:00): 31, pid=104, name="
-            file.writelines(f"Nov 20 02:03:{n % 60:02} gpu-node-7 kernel: [ {n}.1] {xid if n % 9 == 0 else ''}{line}\n" for n, line in enumerate(lines))
+            told = (f"[ {n}.1] {xid if n % 9 == 0 else ''}{line}" for n, line in enumerate(lines))
+            file.writelines(f"Nov 20 02:03:{n % 60:02} gpu-node-7 kernel: {one}\n" for n, one in enumerate(told))
     elif source == "dump":
         _dumps(logs / "dumps", lines)
     return [str(logs), *_trial(folder, lines, source), *_ledger(folder, lines, source)]
@@ -79,10 +81,11 @@ def _trial(folder: Path, lines: list[str], source: str) -> list[str]:
     night.mkdir()
     said = lines if source == "trial" else ["may it move?"]
     told = "; ".join(said).replace("\\", "\\\\").replace('"', '\\"')
-    build, item = '[[build]]\nname = "0.29"\nversion = "0.29.0"', f'[[item]]\nid = "burst"\nquestion = "{told}"\npath = "{told}"\nruns = 1\n\n[[arm]]\nname = "a"\nbuild = "0.29"'
+    item = f'[[item]]\nid = "burst"\nquestion = "{told}"\npath = "{told}"\nruns = 1'
+    build, arm = '[[build]]\nname = "0.29"\nversion = "0.29.0"', '[[arm]]\nname = "a"\nbuild = "0.29"'
     (night / "runs").mkdir()
     heads = "".join(f'{name} = "{told}"\n' for name in ("question", "stop", "limits"))
-    (night / "trial.toml").write_text(f'{heads}\n{build}\n\n{item}\n')
+    (night / "trial.toml").write_text(f'{heads}\n{build}\n\n{arm}\n\n{item}\n')
     return ["--trial", str(night)] if source == "trial" else []
 
 
