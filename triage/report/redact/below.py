@@ -26,7 +26,7 @@ _BEGINS_BELOW = re.compile(r"\s*(?:[|>][+-]?\d?|[\[({\\\"']{0,3})\s*")
 _KEY = re.compile(r"(?:.*[\"'\\])?\s*(?:- )?[\w.-]{0,60}[\\\"']{0,8}")  # what stands before a name that a line or a quote begins with
 LONGEST_KEY = 80
 _ITEM = re.compile(r"-(?:\s|$)")
-Finder = Callable[[TakeRule, str], Iterator[regex.Match[str]]]
+Finder = Callable[[TakeRule], Iterator[regex.Match[str]]]
 
 
 class Open(NamedTuple):
@@ -68,19 +68,19 @@ def left_open(line: str, rules: Iterable[TakeRule], find: Finder) -> Open | None
 
 
 def _open_end(rule: TakeRule, line: str, find: Finder) -> Open | None:
-    done, (who, inner) = 0, _parted(line)
-    lead = _lead(inner)
-    begin = len(line) - len(inner) + len(lead)
-    for found in find(rule, line):
+    done = 0
+    for found in find(rule):
         if found.start() < done:
             continue
         if rule.literal and (rest := _BEGINS_BELOW.fullmatch(line, found.end())):
+            who, lead, begin = _headed(line)
             if rest[0].strip() or _KEY.fullmatch(line, max(begin, found.start() - LONGEST_KEY), found.start()):
                 return Open(lead, who, depth=_depth(line[begin:]))
             continue
         span = value_after(line, found.end(), bare=False) if rule.literal else found.span("value")
         done = span[1] if span else done
         if span and span[1] == len(line) and (awaited := rule.lasts or closing_of(line, span[0])):
+            who, lead, _ = _headed(line)
             return Open(lead, who, awaited)
     return None
 
@@ -89,6 +89,13 @@ def _parted(line: str) -> tuple[str, str]:
     """Who wrote a line as syslog or a container's runtime tells it, nothing where none does, and the line without that."""
     outer = _OUTER.match(line)
     return (outer["who"], line[outer.end() :]) if outer else ("", line)
+
+
+def _headed(line: str) -> tuple[str, str, int]:
+    """Who wrote a line, what the engine put before its words, and where these begin."""
+    who, inner = _parted(line)
+    lead = _lead(inner)
+    return who, lead, len(line) - len(inner) + len(lead)
 
 
 def _begins(line: str) -> bool:

@@ -6,7 +6,7 @@ import contextlib
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -14,7 +14,7 @@ import regex
 
 from triage.knowledge.load import load
 from triage.knowledge.redaction import NameRule, Redaction, TakeRule
-from triage.report.redact.below import left_open
+from triage.report.redact.below import Finder, left_open
 from triage.report.redact.literals import value_after
 from triage.report.redact.names import Names, is_telling
 
@@ -104,10 +104,10 @@ class Redactor:
             if still is not None and still.holds(line):
                 out.append("" if at in unseen else self._continued())
                 rest = still.rest(line)
-                still = still if rest is None else left_open(rest, self._rules.takes, _found)
+                still = still if rest is None else left_open(rest, self._rules.takes, _finder(rest))
             else:
                 out.append("" if at in unseen else self._line(line, above, prose=prose))
-                still = left_open(line, self._rules.takes, _found)
+                still = left_open(line, self._rules.takes, _finder(line))
             above = line
         return out
 
@@ -154,7 +154,7 @@ class Redactor:
 
     def _without(self, rule: TakeRule, text: str, above: str) -> str:
         out, done = [], 0
-        for found in _found(rule, text):
+        for found in _compiled(rule.pattern).finditer(text, timeout=_limit(text)):
             if found.start() < done or (rule.unless_above and _compiled(rule.unless_above).search(_line_above(found, above), timeout=SECONDS)):
                 continue
             span = value_after(text, found.end(), bare=rule.bare) if rule.literal else found.span("value" if "value" in found.groupdict() else 0)
@@ -211,8 +211,10 @@ def _compiled(pattern: str) -> regex.Pattern[str]:
     return regex.compile(pattern)
 
 
-def _found(rule: TakeRule, text: str) -> Iterator[regex.Match[str]]:
-    return _compiled(rule.pattern).finditer(text, timeout=_limit(text)) if _may_hold(rule.needs, text.lower()) else iter(())
+def _finder(text: str) -> Finder:
+    """What finds a rule's matches in a text."""
+    lower = text.lower()
+    return lambda rule: _compiled(rule.pattern).finditer(text, timeout=_limit(text)) if _may_hold(rule.needs, lower) else iter(())
 
 
 def _line_above(found: regex.Match[str], above: str) -> str:
