@@ -81,10 +81,13 @@ def said() -> list[str]:
     ]
 
 
-def machine(folder: Path) -> Path:
-    """The logs of a machine that died twice, with dumps of the second time; every source has secrets next to what is cited."""
+def machine(folder: Path, lines: list[str] | None = None) -> Path:
+    """The logs of a machine that died twice, with dumps of the second time; every source has secrets next to what is cited.
+
+    The engine says `lines`, those of `said` where none are given.
+    """
     (folder / "dumps").mkdir(parents=True)
-    lines = said()
+    lines = said() if lines is None else lines
     first = Life(2, pid=100)
     _say(first, lines).serves()
     _say(first, lines).raises(3, "RuntimeError: CUDA error: an illegal memory access was encountered", [f"{HOME}{USER}/vllm/model.py:7 forward"])

@@ -24,7 +24,7 @@ from triage.verdict.best_lines import with_best_lines
 from triage.verdict.common_cause import mark_ids
 from triage.verdict.hints import hints
 from triage.verdict.judge import Judge
-from triage.verdict.window import within
+from triage.verdict.window import probes_within, within
 from triage.workers import Progress, read_all
 
 Named = str | os.PathLike[str]
@@ -156,9 +156,15 @@ def judged(
         assumptions=tuple(dict.fromkeys(a for reading in readings for a in reading.assumptions)),
         since=since_event,
     )
-    narrowed, marks = within(found, since, until), mark_ids(known.common_causes)
+    narrowed, marks = narrowed_to(found, evidence, since, until), mark_ids(known.common_causes)
     joined = hints(narrowed.verdicts, narrowed.boots, [e for e in events if e.rule in marks], known)
     return msgspec.structs.replace(narrowed, hints=joined)
+
+
+def narrowed_to(findings: Findings, evidence: Evidence, since: Seconds | None, until: Seconds | None) -> Findings:
+    """Findings of the time from `since` to `until`, with the probes of that time counted in the evidence that they were judged from."""
+    probes = probes_within((probe for reading in evidence.readings for probe in reading.probes), since, until)
+    return msgspec.structs.replace(within(findings, since, until), probes=probes)
 
 
 def read_dumps(files: Sequence[str], options: Options) -> tuple[list[Dump], list[Problem]]:

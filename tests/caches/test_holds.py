@@ -82,7 +82,7 @@ def test_a_lock_counts_while_it_is_held(kernel: Path, name: str) -> None:
 
 def test_what_was_just_written_is_in_use(kernel: Path) -> None:
     os.utime(kernel, (NOW - 60, NOW - 60))
-    assert [(hold.word, hold.why) for hold in held(kernel.parents[1])] == [("recent", "a file in it was written 60 s ago (--idle 900 s)")]
+    assert [(hold.word, hold.why) for hold in held(kernel.parents[1])] == [("recent", "a file in it was written 60 s ago (--idle 15 min)")]
 
 
 def test_a_time_to_come_is_no_reason_to_trust(kernel: Path) -> None:

@@ -75,7 +75,7 @@ def test_a_cache_in_use_stays_and_the_exit_code_says_so(night: Path) -> None:
     assert done.exit_code == 3
     assert "removed 5 caches" in done.stdout
     assert "stays:" in done.stdout
-    assert "--idle 900 s" in " ".join(done.stdout.split())
+    assert "--idle 15 min" in " ".join(done.stdout.split())
     assert fresh.exists()
     assert not (night / "b01/deep_gemm/cache").exists()
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from triage.caches.records import Cache, Hold
 from triage.model import Seconds
-from triage.report.words import clean, length, number
+from triage.report.words import clean, number, stretch
 
 PROC = "/proc"
 _LOCK_NAME = re.compile(r"(?:^|\.)lock$")
@@ -61,8 +61,8 @@ def _recent(cache: Cache, now: Seconds, idle: Seconds) -> list[Hold]:
     newest = cache.contents.newest
     if newest is None or newest <= now - idle:
         return []
-    when = f"{length(now - newest)} ago" if newest <= now else f"{length(newest - now)} in the future"
-    return [Hold("recent", f"a file in it was written {when} (--idle {length(idle)})")]
+    when = f"{stretch(now - newest)} ago" if newest <= now else f"{stretch(newest - now)} in the future"
+    return [Hold("recent", f"a file in it was written {when} (--idle {stretch(idle)})")]
 
 
 def _locks(cache: Cache) -> list[Hold]:

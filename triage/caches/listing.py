@@ -14,7 +14,7 @@ from triage.caches.removal import Outcome
 from triage.caches.teardown import Plan
 from triage.model import Seconds
 from triage.report.fitting import Give, columns, fitted_table, wrapped
-from triage.report.words import clean, iso, length, number, size
+from triage.report.words import clean, iso, number, size, stretch
 
 GIVE: Give = (("files", 0), ("read by", 0), ("start", 0), ("where", 12), ("known by", 0), ("where", 0))
 LONGEST_PATH = 24
@@ -85,7 +85,7 @@ def _cells(row: Row, starts: Mapping[str, Seconds | None], now: Seconds, root: s
     start = starts.get(built[0]) if len(built) == 1 else None
     when = iso(start)[5:16].replace("T", " ") if start is not None else "-"
     boot = built[0] if len(built) == 1 else f"one of {len(built)}" if built else "-"
-    age = length(max(0.0, now - row.newest)) if row.newest is not None else "-"
+    age = stretch(max(0.0, now - row.newest)) if row.newest is not None else "-"
     held = row.holds[0].word if row.holds else "-"
     read = " ".join(row.origin.read[:2]) + (f" +{len(row.origin.read) - 2}" if len(row.origin.read) > 2 else "")
     return (boot, when, row.kind, size(row.bytes), f"{row.files:,}", age, held, row.origin.by or "-", read or "-", _where(row, root))

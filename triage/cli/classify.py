@@ -120,7 +120,7 @@ def _recorded(paths: tuple[str, ...], known: Knowledge, show: Any, rendered: Any
               output: str | None, options: dict[str, Any], journal: str | None, given: dict[str, Any], heard: bool) -> tuple[Any, Any]:  # fmt: skip
     """Read, record and show; the verdicts that --fail-on looks at, and what was read."""
     from triage.cli.refutations import held_against
-    from triage.verdict.window import within
+    from triage.pipeline import narrowed_to
 
     kept: dict[str, Any] = {"verdicts": (), "refuted": []}
 
@@ -135,7 +135,7 @@ def _recorded(paths: tuple[str, ...], known: Knowledge, show: Any, rendered: Any
         told = [entry for entry, _ in pairs]
         kept["verdicts"] = tuple(verdict for _, verdict in pairs) if new else _only(hear(findings), only).verdicts
         if not new:
-            show(within(findings, given["since"], given["until"]))
+            show(narrowed_to(findings, kept["read"], given["since"], given["until"]))
         elif given["quiet"] and form == "table":
             _emit_news([(v, e.told) for e, v in pairs if v.fault or e.told], output, kept["refuted"])
         elif told or not given["quiet"]:

@@ -80,9 +80,8 @@ def _from_environment(name: str) -> bool:
 
 def _from_logs(paths: tuple[str, ...], known: Knowledge, given: dict[str, Any]) -> tuple[Findings, dict[str, Any]]:
     from triage.report.numbers import numbered
-    from triage.report.postmortem.asked import of_time
 
-    return of_time(numbered(read(paths, known=known, **given)), given["since"], given["until"]), {}
+    return numbered(read(paths, known=known, **given)), {}
 
 
 def _from_history(store: str | None, given: dict[str, Any]) -> tuple[Findings, dict[str, Any]]:

@@ -11,7 +11,7 @@ from typing import Any
 from triage.expressions import compiled_later
 from triage.knowledge.schema import Fragment
 
-PATTERN_KEYS = frozenset({"pattern", "scan", "frame", "no_frame"})
+PATTERN_KEYS = frozenset({"pattern", "scan", "frame", "no_frame", "unless_above"})
 _USE = compiled_later(r"\{\{(?P<name>.*?)\}\}")
 
 

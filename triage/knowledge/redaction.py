@@ -12,7 +12,7 @@ class TakeRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     With `literal` it is the value behind the match: a quoted text, a list or a dict, with `bare` also a word. `needs` are small letters of
     which one stands in every line that the pattern matches. `put` stands instead; `kind` is what it is counted as. `lasts`: what goes to the
-    end of its line goes on in the lines below, up to one with this text.
+    end of its line goes on in the lines below, up to one with this text. It stays where the line above matches `unless_above`.
     """
 
     id: str
@@ -23,6 +23,7 @@ class TakeRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     bare: bool = False
     put: str = "<secret>"
     lasts: str = ""
+    unless_above: str = ""
     samples: tuple[str, ...]
     near_misses: tuple[str, ...]
 
@@ -31,7 +32,7 @@ class NameRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Something that gets a pseudonym: the group `value` of the pattern; with `everywhere` also where the pattern does not find it."""
 
     id: str
-    kind: Literal["host", "user", "email", "ip", "mac"]
+    kind: Literal["host", "user", "email", "ip", "mac", "container", "account"]
     pattern: str
     needs: tuple[str, ...] = ()
     everywhere: bool = False

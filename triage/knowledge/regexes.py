@@ -30,6 +30,7 @@ def _expressions(told: Any) -> Iterator[tuple[str, str, str]]:
             yield from ((cause.id, key, getattr(cause, key)) for key in ("refusals", "masks"))
     elif isinstance(told, Redaction):
         yield from ((rule.id, "pattern", rule.pattern) for rule in told.rules)
+        yield from ((rule.id, "unless_above", rule.unless_above) for rule in told.takes)
         yield from (("redact.toml", "keep.quotes", quote) for quote in told.keep.quotes)
     elif isinstance(told, CacheKinds):
         for kind in told.kinds:

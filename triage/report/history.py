@@ -51,7 +51,7 @@ def heading(findings: Findings) -> str:
         return "the history, which has seen nothing of this time"
     missed = sum(gap.end - gap.start for gap in seen.gaps)
     hours = f"{(seen.end - seen.start - missed) / 3600:,.1f} h seen"
-    unseen = f", {words.length(missed)} not" if missed else ""
+    unseen = f", {words.stretch(missed)} not" if missed else ""
     boots = words.number(len(findings.boots), "boot")
     return f"the history, {words.minutes(seen.start, seen.end)} UTC, {boots}, {hours}{unseen}"
 

@@ -77,7 +77,7 @@ def _intervals(of: Standing) -> str:
 
 
 def days(seconds: Seconds) -> str:
-    return f"{seconds / DAY:.1f} d" if seconds >= DAY / 10 else words.length(seconds)
+    return f"{seconds / DAY:.1f} d" if seconds >= DAY / 10 else words.stretch(seconds)
 
 
 def _told(of: Standing, style: str) -> Iterator[str]:

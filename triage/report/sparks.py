@@ -81,7 +81,7 @@ def _legend(stretch: Seconds, most: int, dark: bool) -> str:
 
 
 def _told(stretch: Seconds, most: int, dark: bool) -> Iterator[str]:
-    yield f"one column is {words.length(stretch)}"
+    yield f"one column is {words.stretch(stretch)}"
     yield f"{BARS[-1]} is {most:,}" if most == 1 else f"{BARS[0]} is 1, {BARS[-1]} is {most:,}"
     if dark:
         yield f"{UNSEEN} nobody looked"

@@ -133,10 +133,10 @@ def _gaps(findings: Findings) -> Iterator[str]:
     """The longest gaps in order of time, and the others in one line."""
     gaps = sorted(findings.coverage.gaps, key=lambda gap: gap.start - gap.end)
     for gap in sorted(gaps[:GAPS_SHOWN], key=lambda gap: gap.start):
-        length = f"{words.length(gap.end - gap.start)}, {words.clean(gap.source)}"
+        length = f"{words.stretch(gap.end - gap.start)}, {words.clean(gap.source)}"
         yield f"no coverage {words.minute(gap.start)} to {words.minute(gap.end)} UTC ({length}): a fault in that time would not be seen here"
     if rest := gaps[GAPS_SHOWN:]:
-        total = words.length(sum(gap.end - gap.start for gap in rest))
+        total = words.stretch(sum(gap.end - gap.start for gap in rest))
         yield f"no coverage in {words.number(len(rest), 'shorter gap')} ({total} in all; --format json has each)"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from triage.report.fitting import columns, fitted_table, wrapped
-from triage.report.words import clean, length, minutes, number
+from triage.report.words import clean, minutes, number, stretch
 from triage.trials.comparing import Against, against, by_shape
 from triage.trials.instruments import Carried
 from triage.trials.runs import Run
@@ -52,7 +52,7 @@ def notes(trial: Trial) -> Iterator[str]:
     if shared:
         yield f"{number(len(shared), 'boot')} shared by several runs: those are one replicate each ({clean(', '.join(shared))})"
     served = sum(run.serving or 0.0 for run in trial.runs)
-    yield f"exposure: {length(served)} of service in {number(sum(run.serving is not None for run in trial.runs), 'run')}"
+    yield f"exposure: {stretch(served)} of service in {number(sum(run.serving is not None for run in trial.runs), 'run')}"
     if trial.manifest.limits:
         yield f"limits, as the trial states them: {clean(trial.manifest.limits)}"
     for problem in trial.problems:

@@ -50,10 +50,15 @@ def full(instant: Instant | None) -> str:
 
 
 def length(seconds: Seconds) -> str:
-    """A length of time with the unit that fits."""
+    """How long something took to die or to time out: in seconds up to 1000 s, since timeouts are set in seconds and it is held against them."""
     if seconds < 10 and seconds != round(seconds):
         return f"{seconds:.1f} s"
-    if seconds < 1000:
+    return f"{seconds:.0f} s" if seconds < 1000 else stretch(seconds)
+
+
+def stretch(seconds: Seconds) -> str:
+    """A stretch of the calendar, such as a gap, an outage or a quiet time: in minutes from two minutes on, in hours from two hours on."""
+    if seconds < 120:
         return f"{seconds:.0f} s"
     if seconds < 2 * 86400:
         return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
@@ -72,9 +77,14 @@ def size(count: int) -> str:
 
 
 def number(count: int, noun: str) -> str:
-    """`1 file`, `2 files`."""
-    plural = noun + ("es" if noun.endswith(("s", "x", "ch")) else "s")
-    return f"{count:,} {noun if count == 1 else plural}"
+    """`1 file`, `2 files`, `2 crashes`, `2 entries`."""
+    return f"{count:,} {noun if count == 1 else _plural(noun)}"
+
+
+def _plural(noun: str) -> str:
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        return noun[:-1] + "ies"
+    return noun + ("es" if noun.endswith(("s", "x", "z", "ch", "sh")) else "s")
 
 
 def chance(share: float) -> str:

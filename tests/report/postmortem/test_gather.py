@@ -81,8 +81,8 @@ def test_the_timeline_has_changes_and_mitigations_between_the_incidents() -> Non
     found = findings(verdict(1, config={"x": "1"}), verdict(2, config={"x": "2"}))
     lines = [line.what for line in parts(found, mitigations=(measure,)).timeline]
     assert lines == [
-        "mitigation m (cublas-fault): claimed", "cublas-fault, died after 90 s; down 600 s", "configuration E2: x: 1 → 2",
-        "cublas-fault, died after 90 s; down 600 s", "mitigation m (cublas-fault): refuted",
+        "mitigation m (cublas-fault): claimed", "cublas-fault, died after 90 s; down 10 min", "configuration E2: x: 1 → 2",
+        "cublas-fault, died after 90 s; down 10 min", "mitigation m (cublas-fault): refuted",
     ]  # fmt: skip
 
 

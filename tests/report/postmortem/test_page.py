@@ -132,7 +132,7 @@ def test_print_is_light_shows_every_card_in_full_and_no_controls(tab: Tab, file:
     tab.open(file, dark=True)
     tab.call("Emulation.setEmulatedMedia", media="print")
     assert tab.value("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    assert count(tab, "#filter") == count(tab, "nav") == 0
+    assert count(tab, "#filter") == count(tab, "nav") == count(tab, ".hint") == 0
     tab.call("Emulation.setEmulatedMedia", media="")
     tab.pdf(tmp_path / "page.pdf")
     assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")

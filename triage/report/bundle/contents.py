@@ -69,7 +69,7 @@ def contents(
     chosen = sorted(chosen, key=_in_time)
     shown = _excerpts(chosen, fresh)
     tell = Teller(redactor, findings)
-    redactor.meet(line.text for parts in shown.values() for part in parts.values() for line in part.lines)
+    redactor.meet(line.text for parts in shown.values() for part in parts.values() for line in part.lines if not line.unseen)
     settings = _settings(chosen, captured or {}, redactor)
     files: Files = {}
     for verdict in chosen:
@@ -157,7 +157,8 @@ def _stamp(at: Instant | None) -> str:
 def _of_excerpts(parts: Mapping[str, Part], verdict: Verdict, tell: Teller, notes: list[str]) -> Files:
     made: Files = {}
     for number, (file, part) in enumerate(parts.items(), 1):
-        redacted = tell.redactor.lines([line.text for line in part.lines])
+        unseen = {at for at, line in enumerate(part.lines) if line.unseen}
+        redacted = tell.redactor.lines([line.text for line in part.lines], unseen=unseen)
         shown = [msgspec.structs.replace(line, text=text) for line, text in zip(part.lines, redacted, strict=True)]
         if not part.around:
             gone = "some cited lines are here without those around them, which are not there any more"

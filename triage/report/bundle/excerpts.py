@@ -16,16 +16,21 @@ from triage.sources.pieces import Line, Piece, pieces
 
 BEFORE = 20  # lines
 AFTER = 10
+UNSEEN = 60  # lines above those that are shown which are read, too: a prompt or a key may have begun there
 
 
 class Shown(msgspec.Struct, frozen=True):
-    """A line of an excerpt: its number, the envelope's stamp (ISO 8601, or nothing), its text, and whether it is cited as evidence."""
+    """A line of an excerpt: its number, the envelope's stamp (ISO 8601, or nothing), its text, and whether it is cited as evidence.
+
+    One that is `unseen` is not shown: it was read for what it may leave open for the lines below it.
+    """
 
     number: int
     stamp: str
     text: str
     cited: bool
     offset: int
+    unseen: bool = False
 
 
 class Window(msgspec.Struct, frozen=True):
@@ -36,8 +41,10 @@ class Window(msgspec.Struct, frozen=True):
     below: tuple[Shown, ...]
 
     def narrowed(self, around: int) -> Window:
-        """The window with at most so many lines on either side."""
-        return Window(self.above[max(0, len(self.above) - around) :], self.cited, self.below[:around])
+        """The window with at most so many lines shown on either side."""
+        hidden = max(0, len(self.above) - around)
+        above = (msgspec.structs.replace(line, unseen=line.unseen or at < hidden) for at, line in enumerate(self.above))
+        return Window(tuple(above), self.cited, self.below[:around])
 
 
 def windows(file: str, offsets: Iterable[int], *, before: int = BEFORE, after: int = AFTER) -> dict[int, Window]:
@@ -67,7 +74,7 @@ def merged(seen: Iterable[Window]) -> list[Shown]:
     for window in seen:
         for line in (*window.above, window.cited, *window.below):
             known = lines.get((line.offset, line.text))
-            if known is None or (line.cited and not known.cited):
+            if known is None or (known.unseen, line.cited) > (line.unseen, known.cited):
                 lines[line.offset, line.text] = line
     return sorted(lines.values(), key=lambda line: line.offset)
 
@@ -75,14 +82,14 @@ def merged(seen: Iterable[Window]) -> list[Shown]:
 def excerpt(file: str, places: Iterable[Place], *, before: int = BEFORE, after: int = AFTER) -> list[Shown]:
     """The lines at `places` of one file, each with those around it, in order; nothing where the file cannot be read once more."""
     seen = windows(file, (place.offset for place in places), before=before, after=after)
-    return merged(seen[offset] for offset in sorted(seen))
+    return [line for line in merged(seen[offset] for offset in sorted(seen)) if not line.unseen]
 
 
 def written(lines: Iterable[Shown]) -> str:
     """Lines as text: `>` before what is cited, the number, the stamp where there is one; a gap where lines are left out."""
     out: list[str] = []
     last = 0
-    for line in lines:
+    for line in (line for line in lines if not line.unseen):
         if last and line.number > last + 1:
             out.append("...")
         last = line.number
@@ -96,14 +103,14 @@ def _around(piece: Piece, offset: int, before: int, after: int) -> Window | None
     if position is None:
         return None
     cited = piece.line_at(position)
-    above = [_shown(piece, line, cited=False) for line in islice(piece.upwards(cited.start), before)]
-    below = [_shown(piece, line, cited=False) for line in islice(piece.downwards(cited.start), after)]
+    above = [_shown(piece, line, unseen=n >= before) for n, line in enumerate(islice(piece.upwards(cited.start), before + UNSEEN))]
+    below = [_shown(piece, line) for line in islice(piece.downwards(cited.start), after)]
     return Window(tuple(reversed(above)), _shown(piece, cited, cited=True), tuple(below))
 
 
-def _shown(piece: Piece, line: Line, *, cited: bool) -> Shown:
+def _shown(piece: Piece, line: Line, *, cited: bool = False, unseen: bool = False) -> Shown:
     place = piece.place(line)
-    return Shown(place.line, words.iso(line.outer.earliest) if line.outer else "", line.text, cited, place.offset)
+    return Shown(place.line, words.iso(line.outer.earliest) if line.outer else "", line.text, cited, place.offset, unseen)
 
 
 def _position(piece: Piece, offset: int) -> int | None:

@@ -1,4 +1,4 @@
-"""Findings narrowed to the time and the classes that were asked for, and what has to be said of that: a part must not pass for the whole."""
+"""Findings narrowed to the classes that were asked for, and what has to be said of a part: it must not pass for the whole."""
 
 from __future__ import annotations
 
@@ -6,29 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from triage.model import Coverage, Findings, Gap, Seconds
+from triage.model import Findings, Seconds
 from triage.report import words
-
-
-def of_time(findings: Findings, since: Seconds | None, until: Seconds | None) -> Findings:
-    """Findings that were judged for the time from `since` to `until`, with the coverage of that time alone.
-
-    Probes are counted over all that was read, so their number is left out.
-    """
-    if since is None and until is None:
-        return findings
-    return msgspec.structs.replace(findings, coverage=_cut(findings.coverage, since, until), probes=0)
-
-
-def _cut(seen: Coverage, since: Seconds | None, until: Seconds | None) -> Coverage:
-    if seen.start is None or seen.end is None:
-        return seen
-    start = seen.start if since is None else max(seen.start, since)
-    end = seen.end if until is None else min(seen.end, until)
-    if end <= start:
-        return Coverage()
-    gaps = (Gap(max(gap.start, start), min(gap.end, end), gap.source) for gap in seen.gaps)
-    return Coverage(start=start, end=end, gaps=tuple(gap for gap in gaps if gap.end > gap.start))
 
 
 def of_classes(findings: Findings, classes: Sequence[str]) -> Findings:

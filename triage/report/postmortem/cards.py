@@ -44,7 +44,7 @@ def card(verdict: Verdict, lane: int, say: Say, *, hints: Sequence[Hint] = (), f
 def _between(down: tuple[float, float] | None) -> str:
     if down is None:
         return "no end seen"
-    low, high = (words.length(seconds) for seconds in down)
+    low, high = (words.stretch(seconds) for seconds in down)
     return low if low == high else f"{low} to {high}"
 
 

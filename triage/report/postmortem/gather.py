@@ -104,7 +104,7 @@ def _figures(findings: Findings, up: Sequence[Stretch], length: Seconds) -> Iter
         yield "minutes down", shown[0] if shown[0] == shown[1] else f"{shown[0]}–{shown[1]}"
     spans = [span for v in faults if (span := downtime.length(v))]
     if spans:
-        yield "longest outage", words.length(max(high for _, high in spans))
+        yield "longest outage", words.stretch(max(high for _, high in spans))
     if findings.outages:
         yield "outages by probe", f"{len(findings.outages):,}"
     hours = exposure.Clock(up).total
@@ -115,7 +115,7 @@ def _figures(findings: Findings, up: Sequence[Stretch], length: Seconds) -> Iter
     if findings.coverage.ratio is not None:
         yield "time covered", _percent(findings.coverage.ratio)
     if length:
-        yield "window", words.length(length)
+        yield "window", words.stretch(length)
 
 
 def _percent(ratio: float) -> str:

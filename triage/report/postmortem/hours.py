@@ -14,7 +14,7 @@ DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 ROW, FOOT, GUTTER = 22, 24, 9.0
 SHADES = 5
 UNLIKELY = 0.05
-KEY = "Darker: more faults began in that hour. UTC; faults of all classes, whatever is filtered."
+KEY = "Stronger: more faults began in that hour. UTC; faults of all classes, whatever is filtered."
 
 
 def hours(of: Postmortem) -> Plot | None:

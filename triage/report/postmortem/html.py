@@ -30,6 +30,7 @@ BLANKS = (
     ("Actions", "What is done, by whom, by when."),
 )
 _CODE = re.compile(r"`([^`]+)`")
+_COUNTED = re.compile(r"((?:\d[\d,]* )?[^\s-]\S*-\S*)")
 
 
 def as_html(
@@ -83,7 +84,8 @@ def _prose(text: str) -> Any:
 
 
 def _whole_words(text: str) -> Any:
-    """A headline whose words with hyphens in them are not broken."""
+    """A headline whose words with hyphens in them are not broken, nor parted from the count before them."""
     from markupsafe import Markup, escape
 
-    return Markup(" ").join(Markup('<span class="whole">{}</span>').format(word) if "-" in word else escape(word) for word in text.split())
+    parts = _COUNTED.split(text)
+    return Markup("").join(Markup('<span class="whole">{}</span>').format(part) if at % 2 else escape(part) for at, part in enumerate(parts))

@@ -15,6 +15,7 @@ HEAD, LANE, FOOT, MEASURE = 20, 40, 26, 36
 EPOCHS_NAMED = 14
 TITLE = "When each kind came"
 MEASURES_SHOWN = 12
+HINT = "Hover or use the arrow keys for an incident; click or Enter for its card."
 
 
 def raster(of: Postmortem, mitigations: Sequence[Mitigation], say: Say) -> Plot:
@@ -35,6 +36,7 @@ def raster(of: Postmortem, mitigations: Sequence[Mitigation], say: Say) -> Plot:
         first = first and not mine
     return Plot(
         name="raster", title=TITLE, says=_says(of), svg=drawing("raster", TITLE, height, inside), key=_key(of, mitigations),
+        hint=HINT if of.cards else "",
         head=("class", "incidents", "first", "last", "days with one"), rows=tuple(_rows(of)),
     )  # fmt: skip
 
@@ -61,7 +63,7 @@ def _epochs(of: Postmortem, bottom: float) -> Iterator[str]:
 def _gaps(of: Postmortem, bottom: float) -> Iterator[str]:
     for gap in of.gaps:
         low, high = share(gap.start, of.start, of.end), share(gap.end, of.start, of.end)
-        told = f"no coverage {words.minute(gap.start)} to {words.minute(gap.end)} UTC ({words.length(gap.end - gap.start)}, {gap.what})"
+        told = f"no coverage {words.minute(gap.start)} to {words.minute(gap.end)} UTC ({words.stretch(gap.end - gap.start)}, {gap.what})"
         yield box(across(low), 0, wide(high - low), bottom, "gap", told)
 
 
@@ -93,7 +95,6 @@ def _key(of: Postmortem, mitigations: Sequence[Mitigation]) -> str:
     told = ["Shades: configuration epochs."] if len(of.epochs) > 1 else []
     told += ["Hatched: nobody looked."] if of.gaps else []
     told += ["△ claimed, ▲ in effect, ✕ refuted, ▫ ended."] if mitigations else []
-    told += ["Hover or use the arrow keys for an incident; click or Enter for its card."] if of.cards else []
     return " ".join(told)
 
 
@@ -101,7 +102,7 @@ def _says(of: Postmortem) -> str:
     faults = [lane for lane in of.lanes if lane.fault and lane.count]
     if not faults:
         return "No fault in this time."
-    gaps = f" Nobody looked for {words.length(sum(g.end - g.start for g in of.gaps))}." if of.gaps else ""
+    gaps = f" Nobody looked for {words.stretch(sum(g.end - g.start for g in of.gaps))}." if of.gaps else ""
     return f"{'; '.join(_kind(lane, of.cards) for lane in faults)}.{gaps}"
 
 

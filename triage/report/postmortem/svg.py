@@ -15,13 +15,17 @@ INSET = 2.0  # per cent kept free on either side: half a mark, half a label
 
 
 class Plot(msgspec.Struct, frozen=True, kw_only=True):
-    """A plot with what stands for it where it cannot be seen: a sentence that says what it shows, and its figures as a table."""
+    """A plot with what stands for it where it cannot be seen: a sentence that says what it shows, and its figures as a table.
+
+    `key` says what its signs mean, `hint` what can be done with it on a screen.
+    """
 
     name: str
     title: str
     says: str
     svg: str
     key: str = ""
+    hint: str = ""
     head: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
 

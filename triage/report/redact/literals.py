@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-_OPENING = re.compile(r"\s{0,4}(?:array(?=\()|[A-Za-z_.]{1,40}\()?[brfuBRFU]{0,2}(?P<open>\\?[\"']|[\[({])?")
-_BARE = re.compile(r"[^\s\"',;)}\]&|]+")
+_OPENING = re.compile(r"\s{0,4}(?:array(?=\()|[A-Za-z_.]{1,40}\()?[brfuBRFU]{0,2}(?P<open>\\{0,15}[\"']|[\[({])?")
+_BARE = re.compile(r"(?!\\{1,16}[nrt])[^\s\"',;)}\]&|]+")
 _TELLING = re.compile(r"[\\\"'\[\](){}]")
 _CLOSED_BY = {"[": "]", "(": ")", "{": "}"}
 NOTHING = frozenset({"None", "null", "True", "False", "true", "false", "nil", "none", "***", "**REDACTED**", "REDACTED"})
@@ -25,6 +25,11 @@ def value_after(text: str, start: int, *, bare: bool) -> tuple[int, int] | None:
     return (first, last) if first < last and text[first:last] not in NOTHING else None
 
 
+def is_apostrophe(text: str, at: int) -> bool:
+    """Whether the `'` at a place stands between two letters, as in `it's`: people's words are printed in quotes as they are."""
+    return text[at - 1 : at].isalpha() and text[at + 1 : at + 2].isalpha()
+
+
 def closing_of(text: str, start: int) -> str:
     """What would end the value that begins at `start` and has not ended: the quote before it; nothing where it ended or is no quoted text."""
     mark = text[start - 1 : start]
@@ -39,13 +44,13 @@ def _word(text: str, start: int) -> tuple[int, int] | None:
 
 
 def _after_quote(text: str, start: int, mark: str) -> int:
-    """Where the text ends that `mark` opened: a quote, or a quote behind a backslash (JSON inside JSON)."""
-    if len(mark) == 2:
-        end = text.find(mark, start)
-        return end if end >= 0 else len(text)
-    while (end := text.find(mark, start)) >= 0:
+    """Where the text ends that `mark` opened: a quote, or a quote behind a backslash (JSON inside JSON); an apostrophe in a word ends none."""
+    quote, behind = mark[-1], len(mark) - 1
+    while (end := text.find(quote, start)) >= 0:
         slashes = end - len(text[start:end].rstrip("\\")) - start
-        if slashes % 2 == 0:
+        if behind and slashes <= behind:  # with more of them it is a quote of what is quoted in there
+            return end - slashes
+        if not behind and slashes % 2 == 0 and not (mark == "'" and is_apostrophe(text, end)):
             return end
         start = end + 1
     return len(text)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 
 _PIECE = re.compile(r"[^\W_]+")
-_GIVEN = re.compile(r"(?:HOST|USER|EMAIL|IP|MAC)\d+")
+_GIVEN = re.compile(r"(?:HOST|USER|EMAIL|IP|MAC|CONTAINER|ACCOUNT)\d+")
 SHORTEST = 3  # letters, or 2 where one is a digit: what is shorter has too many other meanings to be looked for everywhere
 
 
@@ -17,7 +17,7 @@ def is_telling(name: str) -> bool:
 
 
 class Names:
-    """Pseudonyms by kind, in the order in which they were met: `HOST1`, `USER1`, `EMAIL1`, `IP1`, `MAC1`.
+    """Pseudonyms by kind, in the order in which they were met: `HOST1`, `USER1`, `IP1` …
 
     Letters are compared without their case. A host is also known by the first part of its full name, where that is telling.
     """

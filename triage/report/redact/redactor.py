@@ -6,7 +6,7 @@ import contextlib
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -14,7 +14,8 @@ import regex
 
 from triage.knowledge.load import load
 from triage.knowledge.redaction import NameRule, Redaction, TakeRule
-from triage.report.redact.literals import closing_of, value_after
+from triage.report.redact.below import Finder, left_open
+from triage.report.redact.literals import value_after
 from triage.report.redact.names import Names, is_telling
 
 LONGEST_QUOTE = 60
@@ -25,10 +26,7 @@ SECONDS = 2.0  # for one rule on one text; more only where the text is longer th
 UNCHECKED = "<taken out: it took too long to check>"
 _PROSE = re.compile(r"""(?<!\w)'[^'\n]*'(?!\w)|"[^"\n]*\"""")
 _PATH = re.compile(r"(?:[A-Za-z]:)?[./\\][\w./\\@:~<>-]{0,300}\.[A-Za-z0-9]{1,5}")
-_RECORD = re.compile(
-    r"\S{0,80}?\s{0,4}(?:\(.{0,60}?\)\s{0,4})?"  # who speaks
-    r"(?:\[?\d{4}-\d\d-\d\d|\[?(?:INFO|WARN|ERROR|DEBUG|CRIT)|[EWIF]\d{4} |[A-Z][a-z]{2} [ \d]\d )"
-)
+_ESCAPE = re.compile(r"(\\{1,16}[nrt])")
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]P^_X][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?|[ -/]*[0-~])?")
 
 
@@ -58,6 +56,18 @@ class Redactor:
 
         Takes time linear in its length. A text on which a rule takes too long is taken out whole.
         """
+        return "\n".join(self.lines(text.split("\n"))) if "\n" in text else self._line(text, "")
+
+    def _line(self, text: str, above: str, *, prose: bool = True) -> str:
+        """A text, and once more as the lines that it has where it quotes some: what begins behind a written-out `\\n` begins a word, too."""
+        shown = self._text(text, above, prose=prose)
+        parts = _ESCAPE.split(shown)
+        if len(parts) < 2:
+            return shown
+        parts[::2] = self._lines(parts[::2], prose=False)
+        return "".join(parts)
+
+    def _text(self, text: str, above: str, *, prose: bool) -> str:
         if not self.on or not text:
             return text
         shown = _bare(text)
@@ -67,32 +77,43 @@ class Redactor:
                 before = shown
                 for take in self._rules.takes:
                     if _may_hold(take.needs, lower):
-                        shown = self._without(take, shown)
+                        shown = self._without(take, shown, above)
                 if shown == before:
                     break
             for name in self._rules.names:
                 if _may_hold(name.needs, lower):
                     shown = self._named(name, shown)
             shown = self._names.replaced(shown, self._count)
-            shown = _PROSE.sub(self._short_quote, shown) if self._prose else shown
+            shown = _PROSE.sub(self._short_quote, shown) if prose and self._prose else shown
         except TimeoutError:
             self._counts["unchecked"] += 1
             return UNCHECKED
         return shown
 
-    def lines(self, lines: Sequence[str]) -> list[str]:
-        """Lines that stand below each other in one log; what began in one and ends in a later one (a prompt, a private key) is taken out of all."""
+    def lines(self, lines: Sequence[str], *, unseen: Collection[int] = ()) -> list[str]:
+        """Lines that stand below each other in one log; what began in one and ends in a later one (a prompt, a private key) is taken out of all.
+
+        Of those whose places are `unseen` it is only asked what they leave open: they come back empty, and nothing in them is counted.
+        """
+        return self._lines(lines, unseen, prose=True) if self.on else list(lines)
+
+    def _lines(self, lines: Sequence[str], unseen: Collection[int] = (), *, prose: bool) -> list[str]:
         out: list[str] = []
-        awaited = ""
-        for line in lines:
-            if awaited and not _begins(line):
-                self._counts["continued"] += self.on
-                out.append("…" if self.on else line)
-                awaited = "" if awaited in line else awaited
-                continue
-            out.append(self.text(line))
-            awaited = self._left_open(line)
+        above, still = "", None
+        for at, line in enumerate(lines):
+            if still is not None and still.holds(line):
+                out.append("" if at in unseen else self._continued())
+                rest = still.rest(line)
+                still = still if rest is None else left_open(rest, self._rules.takes, _finder(rest))
+            else:
+                out.append("" if at in unseen else self._line(line, above, prose=prose))
+                still = left_open(line, self._rules.takes, _finder(line))
+            above = line
         return out
+
+    def _continued(self) -> str:
+        self._counts["continued"] += 1
+        return "…"
 
     def settings(self, given: Mapping[str, str]) -> dict[str, str]:
         """Names and values of a configuration or an environment; a value whose name tells of a secret or of a user's words goes whole."""
@@ -131,18 +152,10 @@ class Redactor:
         told = self.text(f"{name}={value}")  # the name tells of some values what they are: host=gpu7, cuda_graph_bs=[1, 2, ...]
         return told.removeprefix(f"{name}=") if told.startswith(f"{name}=") else self.text(value)
 
-    def _left_open(self, line: str) -> str:
-        """What ends the value that a line leaves open: a quote, the end of a private key; nothing where all is closed."""
-        with contextlib.suppress(TimeoutError):  # then the line itself was taken out whole
-            for rule in self._rules.takes if self.on and line else ():
-                if (rule.lasts or rule.literal) and (awaited := _open_end(rule, line)):
-                    return awaited
-        return ""
-
-    def _without(self, rule: TakeRule, text: str) -> str:
+    def _without(self, rule: TakeRule, text: str, above: str) -> str:
         out, done = [], 0
         for found in _compiled(rule.pattern).finditer(text, timeout=_limit(text)):
-            if found.start() < done:
+            if found.start() < done or (rule.unless_above and _compiled(rule.unless_above).search(_line_above(found, above), timeout=SECONDS)):
                 continue
             span = value_after(text, found.end(), bare=rule.bare) if rule.literal else found.span("value" if "value" in found.groupdict() else 0)
             if span is None or text[span[0] : span[1]] in (rule.put, "[…]", "…", "<secret>"):
@@ -198,23 +211,16 @@ def _compiled(pattern: str) -> regex.Pattern[str]:
     return regex.compile(pattern)
 
 
-def _open_end(rule: TakeRule, line: str) -> str:
-    if not _may_hold(rule.needs, line.lower()):
-        return ""
-    done = 0
-    for found in _compiled(rule.pattern).finditer(line, timeout=_limit(line)):
-        if found.start() < done:
-            continue
-        span = value_after(line, found.end(), bare=False) if rule.literal else found.span("value")
-        done = span[1] if span else done
-        if span and span[1] == len(line) and (awaited := rule.lasts or closing_of(line, span[0])):
-            return awaited
-    return ""
+def _finder(text: str) -> Finder:
+    """What finds a rule's matches in a text."""
+    lower = text.lower()
+    return lambda rule: _compiled(rule.pattern).finditer(text, timeout=_limit(text)) if _may_hold(rule.needs, lower) else iter(())
 
 
-def _begins(line: str) -> bool:
-    """Whether a line begins a record of its own: it has a stamp or a level."""
-    return _RECORD.match(line) is not None
+def _line_above(found: regex.Match[str], above: str) -> str:
+    """The line above the one that a match ends in: of the same text, or the one that came before it."""
+    before = found.string[: found.end()].rstrip("\n").split("\n")
+    return before[-2] if len(before) > 1 else above
 
 
 def _limit(text: str) -> float:
