@@ -115,6 +115,16 @@ def test_a_name_is_found_beside_letters_that_grow_when_they_are_made_small() -> 
     assert redactor.text("\u0130 lost GPU-7") == "\u0130 lost HOST1"
 
 
+def test_what_is_said_again_is_counted_again_and_knows_the_names_met_since() -> None:
+    redactor = Redactor(RULES)
+    said_twice = "password=hunter22 on gpu-box-7"
+    first = redactor.text(said_twice)
+    assert redactor.text(said_twice) == first and "gpu-box-7" in first
+    assert redactor.counts == {"secret": 2}
+    assert redactor.host("gpu-box-7") == "HOST1"
+    assert redactor.text(said_twice) == first.replace("gpu-box-7", "HOST1")
+
+
 def test_a_host_that_a_record_names_is_found_even_if_it_is_a_plain_word() -> None:
     redactor = Redactor()
     assert redactor.document({"host": "bertha", "text": "lost bertha, not berthas"}) == {"host": "HOST1", "text": "lost HOST1, not berthas"}

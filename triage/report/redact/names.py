@@ -43,6 +43,11 @@ class Names:
                     self._look_for(form, kind, given)
         return given
 
+    @property
+    def met(self) -> int:
+        """How many names are known by now."""
+        return len(self._given)
+
     def keeps(self, name: str) -> bool:
         """Whether a name says nothing about anybody, or is one of ours already."""
         lower = name.lower()

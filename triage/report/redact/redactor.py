@@ -22,6 +22,7 @@ LONGEST_QUOTE = 60
 MOST_WORDS = 3
 LONGEST_LEAD = 80  # letters before a quote that tell whose words it has
 MOST_ROUNDS = 4  # what stood glued to something that was taken out is seen in the next round
+MOST_SEEN, LONGEST_SEEN = 4096, 2048  # texts, and characters of one
 SECONDS = 2.0  # for one rule on one text; more only where the text is longer than a megabyte
 UNCHECKED = "<taken out: it took too long to check>"
 _PROSE = re.compile(r"""(?<!\w)'[^'\n]*'(?!\w)|"[^"\n]*\"""")
@@ -45,6 +46,8 @@ class Redactor:
         self._names = Names((*keep.hosts, *keep.users, *keep.addresses))
         self._kept_quotes = _compiled(f"(?:{'|'.join(keep.quotes)})$") if keep.quotes else None
         self._counts: Counter[str] = Counter()
+        self._seen: dict[tuple[str, str, bool], tuple[str, Counter[str]]] = {}
+        self._seen_with = 0  # so many names
 
     @property
     def counts(self) -> dict[str, int]:
@@ -59,6 +62,23 @@ class Redactor:
         return "\n".join(self.lines(text.split("\n"))) if "\n" in text else self._line(text, "")
 
     def _line(self, text: str, above: str, *, prose: bool = True) -> str:
+        """A text redacted; what documents say again and again only once, until another name is known."""
+        if len(text) > LONGEST_SEEN:
+            return self._once(text, above, prose=prose)
+        asked = (text, above, prose)
+        if self._seen_with != self._names.met or len(self._seen) >= MOST_SEEN:
+            self._seen.clear()
+        if asked not in self._seen:
+            before = self._counts.copy()
+            shown = self._once(text, above, prose=prose)
+            self._seen_with = self._names.met
+            self._seen[asked] = (shown, self._counts - before)
+            return shown
+        shown, taken = self._seen[asked]
+        self._counts.update(taken)
+        return shown
+
+    def _once(self, text: str, above: str, *, prose: bool) -> str:
         """A text, and once more as the lines that it has where it quotes some: what begins behind a written-out `\\n` begins a word, too."""
         shown = self._text(text, above, prose=prose)
         parts = _ESCAPE.split(shown)
