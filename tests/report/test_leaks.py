@@ -122,5 +122,6 @@ def leaving(folder: Path, given: list[str]) -> Iterator[tuple[str, str]]:
 def test_no_secret_of_any_kind_leaves_from_any_source(source: str, tmp_path: Path) -> None:
     texts = secrets(SOURCES.index(source))
     shown = dict(leaving(tmp_path, written(tmp_path, source, texts)))
-    found = {(name, secret, texts[secret]) for name, content in shown.items() for secret in texts if left(secret, content)}
-    assert found == set()
+    every = "\n".join({line for content in shown.values() for line in content.splitlines()})  # most say the same again
+    leaked = [secret for secret in texts if left(secret, every)]
+    assert {(name, secret, texts[secret]) for name, content in shown.items() for secret in leaked if left(secret, content)} == set()

@@ -27,7 +27,7 @@ SECONDS = 2.0  # for one rule on one text; more only where the text is longer th
 UNCHECKED = "<taken out: it took too long to check>"
 _PROSE = re.compile(r"""(?<!\w)'[^'\n]*'(?!\w)|"[^"\n]*\"""")
 _PATH = re.compile(r"(?:[A-Za-z]:)?[./\\][\w./\\@:~<>-]{0,300}\.[A-Za-z0-9]{1,5}")
-_ESCAPE = re.compile(r"(\\{1,16}[nrt])")
+_ESCAPE = re.compile(r"((?<!\\)\\+[nrt])")
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]P^_X][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?|[ -/]*[0-~])?")
 
 
@@ -81,7 +81,7 @@ class Redactor:
     def _once(self, text: str, above: str, *, prose: bool) -> str:
         """A text, and once more as the lines that it has where it quotes some: what begins behind a written-out `\\n` begins a word, too."""
         shown = self._text(text, above, prose=prose)
-        parts = _ESCAPE.split(shown)
+        parts = _ESCAPE.split(shown) if "\\" in shown else [shown]
         if len(parts) < 2:
             return shown
         parts[::2] = self._lines(parts[::2], prose=False)
