@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from triage.history.matching import Match, Stored, matches
+from triage.history.matching import ENOUGH, Match, Stored, matches
 from triage.history.rows import COLUMNS, INSERT, row_of
 from triage.history.thinning import thin
 from triage.model import Event, Instant, Seconds
@@ -76,14 +76,15 @@ class EventMerger:
         fits = [(match.telling, source) for source, match in found.items() if match.is_same_log and not self._is_elsewhere(source, host)]
         if fits:
             return max(fits, key=lambda fit: (fit[0], -fit[1]))[1], False
-        names = [window.name, *self._known_files(window)]
-        for name in names:
-            for (source,) in self.db.execute(
-                "SELECT id FROM sources WHERE name = ? AND stream = ? AND (kind = 'kernel') = ? ORDER BY id", (name, stream, kernel)
+        for name in [window.name, *self._known_files(window)]:
+            for number, known in self.db.execute(
+                "SELECT id, stream FROM sources WHERE name = ? AND (kind = 'kernel') = ? ORDER BY stream <> ?, id", (name, kernel, stream)
             ).fetchall():
-                other = found.get(source)
-                if not (other and other.is_other_log) and not self._is_elsewhere(source, host):
-                    return source, False
+                match = found.get(number)
+                if known != stream and not ("" in (known, stream) and match and len(match.pairs) >= ENOUGH * len(events)):
+                    continue  # one way to a log names its unit, another does not: in quiet times its periodic lines tell that it is the same
+                if not (match and match.is_other_log) and not self._is_elsewhere(number, host):
+                    return number, False
         kind = "kernel" if kernel else window.kind
         made = self.db.execute(
             "INSERT INTO sources (name, shown, stream, host, kind) VALUES (?, ?, ?, ?, ?)", (window.name, window.shown, stream, host, kind)
