@@ -53,6 +53,15 @@ def test_the_same_lines_through_another_way_are_the_same_incident(first: str, tm
         assert {row[0] for row in incidents(other)} == ids
 
 
+def test_two_ways_that_are_both_read_in_windows_are_one_log_in_quiet_times_too(store: Store, tmp_path: Path) -> None:
+    for now in range(int(CRASH[0]) + 300, int(CRASH[1]) + 300, 300):
+        for way in (list, journal, bare):
+            if lines := between("vllm.log", now - 900, now):
+                remember(store, write(tmp_path / "window.log", way(lines), when=now), source="vllm")
+    assert [row[1] for row in incidents(store)] == ["cublas-fault"]
+    assert (count(store, "sources"), count(store, "boots")) == (1, 2)
+
+
 def test_two_engines_with_the_same_story_stay_two(store: Store, tmp_path: Path) -> None:
     lines = journal(between("vllm.log", *CRASH))
     remember(store, write(tmp_path / "a.json", lines, when=LATER))

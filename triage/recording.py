@@ -21,6 +21,7 @@ from triage.knowledge.load import Knowledge
 from triage.knowledge.table import RuleTable
 from triage.model import LOGS, Boot, Event, Outage, Place, Probe, Seconds, Verdict
 from triage.parsers.reading import Reading
+from triage.parsers.thinned import thinned
 from triage.pipeline import Evidence, judged
 from triage.sources.numbering import line_numbers
 from triage.sources.opening import IDENTITY, head
@@ -86,9 +87,10 @@ def derive(
     """
     region = region or load_region(store.db, cut)
     shown = {key_of(number): name for number, name in store.db.execute("SELECT id, shown FROM sources")}
-    lives = boots(e for e in region.events if e.origin != "kernel")
+    events = tuple(thinned(region.events, RuleTable(known)))
+    lives = boots(e for e in events if e.origin != "kernel")
     failures = _outages(region.probes)
-    verdicts = _verdicts(store, known, region, lives, failures, since_event)
+    verdicts = _verdicts(store, known, msgspec.structs.replace(region, events=events), lives, failures, since_event)
     write_boots(store.db, lives, region, shown)
     write_outages(store.db, failures, cut)
     changes = write_verdicts(store.db, _with(lines or {}, verdicts), region, shown, known.version, time.time())

@@ -34,6 +34,19 @@ PROBES = {
         '  File "/opt/probe.py", line 11, in <module>\n'
         "2026-11-12 03:11:00,123 ERROR GET http://gpu1:8000/health: [Errno 111] Connection refused\n"
     ),
+    "requests": "2026-11-12 03:10:00,123 requests.exceptions.ReadTimeout: HTTPConnectionPool(host='gpu1', port=8000): Read timed out.\n",
+    "requests without its module": (
+        "2026-11-12 03:10:00,123 ('Connection aborted.', RemoteDisconnected('Remote end closed connection without response'))\n"
+        "2026-11-12 03:11:00,123 ERROR ChunkedEncodingError: ('Connection broken: IncompleteRead(0 bytes read)', IncompleteRead(0 bytes read))\n"
+    ),
+    "httpx": "2026-11-12 03:10:00,123 httpx.ReadTimeout\n2026-11-12 03:11:00,123 httpx.ConnectError: [Errno 111] Connection refused\n",
+    "aiohttp": (
+        "2026-11-12 03:10:00 OK\n2026-11-12 03:11:00 asyncio.TimeoutError\n"
+        "2026-11-12 03:12:00 aiohttp.client_exceptions.ServerDisconnectedError: Server disconnected\n"
+        "2026-11-12 03:13:00 ClientConnectorError: Cannot connect to host gpu1:8000 ssl:default [Connect call failed ('10.0.0.1', 8000)]\n"
+    ),
+    "envoy": "2026-11-12T03:10:00Z 503 upstream connect error or disconnect/reset before headers. reset reason: connection failure\n",
+    "wget's exit code": "2026-11-12T03:10:00Z 0\n2026-11-12T03:11:00Z wget exit 4\n2026-11-12T03:12:00Z wget exit=8\n",
     "wget": "--2026-11-12 03:10:00--  http://localhost:8000/health\nConnecting to localhost|127.0.0.1|:8000... failed: Connection refused.\n",
     "nginx errors": (
         "2026/11/12 03:10:00 [error] 29#29: *12 connect() failed (111: Connection refused) while connecting to upstream, client: 10.0.0.1, "
@@ -46,6 +59,12 @@ PROBES = {
 UVICORN = 'INFO:     127.0.0.1:5000 - "GET /health HTTP/1.1" 200 OK\n'
 OTHERS = {
     "nothing": "\n\n",
+    "a client's exceptions without dates": "httpx.ReadTimeout\nhttpx.ConnectError: [Errno 111] Connection refused\n" * 3,
+    "an engine's tracebacks": (
+        "2026-11-12 03:10:00,123 Traceback (most recent call last):\n"
+        '2026-11-12 03:10:00,123   File "/opt/engine/client.py", line 11, in get\n2026-11-12 03:10:00,123     return self.ask(*args)\n'
+        "2026-11-12 03:10:00,123 httpx.ReadTimeout\n"
+    ),
     "vllm": (
         "INFO 11-12 03:10:00 [api_server.py:1977] vLLM API server version 0.11.2\n"
         "(EngineCore_DP0 pid=301) INFO 11-12 03:10:05 [core.py:94] Initializing a V1 LLM engine\n"

@@ -128,6 +128,9 @@ def test_an_exit_that_compose_tells_of_belongs_to_the_service() -> None:
         (b"\xc2\xa0  | a\n", {"margin"}),
         (b"2026-11-01T09:43:00+0000 gpu7 vllm[1]: a\n  further\n  lines\n", {"journald short-iso"}),
         (b"2026-11-01T09:43:00.1Z a\n" * 5, set()),
+        (b"2026-11-01T09:43:00.1Z CUDA error: an illegal memory access\n2026-11-01T09:43:00.2Z (APIServer pid=1) INFO a\n", set()),
+        (b"2026-11-01T09:43:00.1Z srun: error: node-1: task 3: Killed\n" * 5, set()),
+        (b"2026-11-01T09:43:00+0000 fe80:: vllm[1]: a\n", {"journald short-iso"}),
     ],
 )
 def test_the_layout_is_what_a_third_of_the_head_is_written_in(head: bytes, layout: set[str]) -> None:

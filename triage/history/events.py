@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Any
 
 import msgspec
 
-from triage.history.matching import Match, Stored, matches
-from triage.history.rows import INSERT, row_of
+from triage.history.matching import ENOUGH, Match, Stored, matches
+from triage.history.rows import COLUMNS, INSERT, row_of
+from triage.history.thinning import thin
 from triage.model import Event, Instant, Seconds
 
-MOST_OF_A_RULE = 2000  # lines of one rule that are kept of one life of an engine
-HARMLESS_OF_A_RULE = 16
-
+AT = COLUMNS.index("sorted_at")
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,19 +57,18 @@ class EventMerger:
         end = next((e for e in events if e.kind == "end"), None)
         lines = [e for e in events if e.kind != "end"]
         kernel = events[0].origin == "kernel"
-        found = matches(self.db, lines, kernel=kernel)
+        found = matches(self.db, lines, self._is_kept, kernel=kernel)
         source, is_new = self._source(window, events, found, kernel)
         match = self._united(source, lines, found, kernel)
         pairs = {**match.pairs, **self._without_time(source, window, lines)}
         segment, shifts = self._aligned(source, lines, pairs)
         changed = self._sharpened(lines, pairs)
         keeps_all = is_new or all(e.at is None for e in lines)  # else a line above the first stamp was seen with its time by an earlier window
-        fresh = self._wanted(source, [i for i, e in enumerate(lines) if i not in pairs and (keeps_all or e.at)], lines)
+        fresh = [i for i, e in enumerate(lines) if i not in pairs and (keeps_all or e.at)]
         times = _times(lines)
-        rows = [row_of(lines[i], source, segment, lines[i].order + shifts[i], times[i]) for i in fresh]
-        self.db.executemany(INSERT, rows)
+        added = self._added(source, [row_of(lines[i], source, segment, lines[i].order + shifts[i], times[i]) for i in fresh])
         moved = self._move_end(source, end, segment, shifts[-1] if shifts else None, times)
-        return Merged((source,), len(rows), min([*(times[i] for i in fresh), *changed, *moved], default=None))
+        return Merged((source,), len(added), min([*added, *changed, *moved], default=None))
 
     def _source(self, window: Window, events: Sequence[Event], found: dict[int, Match], kernel: bool) -> tuple[int, bool]:
         """The source that a stream belongs to: by its lines, else by its files, else by its name; a new one where none of these knows it."""
@@ -78,14 +76,15 @@ class EventMerger:
         fits = [(match.telling, source) for source, match in found.items() if match.is_same_log and not self._is_elsewhere(source, host)]
         if fits:
             return max(fits, key=lambda fit: (fit[0], -fit[1]))[1], False
-        names = [window.name, *self._known_files(window)]
-        for name in names:
-            for (source,) in self.db.execute(
-                "SELECT id FROM sources WHERE name = ? AND stream = ? AND (kind = 'kernel') = ? ORDER BY id", (name, stream, kernel)
+        for name in [window.name, *self._known_files(window)]:
+            for number, known in self.db.execute(
+                "SELECT id, stream FROM sources WHERE name = ? AND (kind = 'kernel') = ? ORDER BY stream <> ?, id", (name, kernel, stream)
             ).fetchall():
-                other = found.get(source)
-                if not (other and other.is_other_log) and not self._is_elsewhere(source, host):
-                    return source, False
+                match = found.get(number)
+                if known != stream and not ("" in (known, stream) and match and len(match.pairs) >= ENOUGH * len(events)):
+                    continue  # one way to a log names its unit, another does not: in quiet times its periodic lines tell that it is the same
+                if not (match and match.is_other_log) and not self._is_elsewhere(number, host):
+                    return number, False
         kind = "kernel" if kernel else window.kind
         made = self.db.execute(
             "INSERT INTO sources (name, shown, stream, host, kind) VALUES (?, ?, ?, ?, ?)", (window.name, window.shown, stream, host, kind)
@@ -118,7 +117,7 @@ class EventMerger:
         for other in others:
             self._unite(source, other)
         if others:
-            found = matches(self.db, lines, kernel=kernel)
+            found = matches(self.db, lines, self._is_kept, kernel=kernel)
         return found.get(source) or Match({}, 0, 0)
 
     def _host(self, source: int) -> str:
@@ -195,23 +194,18 @@ class EventMerger:
                 changed.append(min(event.at.earliest, stored.low or event.at.earliest))
         return changed
 
-    def _wanted(self, source: int, fresh: list[int], lines: Sequence[Event]) -> list[int]:
-        """Those of the new lines that tell more than what is kept of their rule from the same life."""
-        if not fresh:
+    def _is_kept(self, event: Event) -> bool:
+        return not self.is_harmless(event.rule)
+
+    def _added(self, source: int, rows: Sequence[tuple[Any, ...]]) -> list[Seconds]:
+        """Insert rows, and take out what is too much of one rule; the times of those that stay."""
+        if not rows:
             return []
-        since = self.db.execute("SELECT max(sorted_at) FROM events WHERE source = ? AND kind = 'boot'", (source,)).fetchone()[0] or 0.0
-        of_this_life = "SELECT rule, count(*) FROM events WHERE source = ? AND sorted_at >= ? GROUP BY rule"
-        counts: Counter[str] = Counter(dict(self.db.execute(of_this_life, (source, since)).fetchall()))
-        wanted = []
-        for i in fresh:
-            event = lines[i]
-            if event.kind == "boot":
-                counts.clear()
-            most = HARMLESS_OF_A_RULE if event.kind == "signature" and self.is_harmless(event.rule) else MOST_OF_A_RULE
-            if counts[event.rule] < most:
-                counts[event.rule] += 1
-                wanted.append(i)
-        return wanted
+        last = self.db.execute("SELECT coalesce(max(id), 0) FROM events").fetchone()[0]
+        self.db.executemany(INSERT, rows)
+        times = [row[AT] for row in rows]
+        thin(self.db, source, min(times), max(times), self.is_harmless)
+        return [at for (at,) in self.db.execute("SELECT sorted_at FROM events WHERE source = ? AND id > ?", (source, last))]
 
     def _move_end(self, source: int, end: Event | None, segment: int, shift: int | None, times: Sequence[Seconds]) -> list[Seconds]:
         """Remember where the log ends now, where the window shows how far that is from its last event; the time from which that counts."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from triage.model import Event, Seconds
@@ -18,6 +18,7 @@ ENOUGH = 0.5  # of the lines of a window that the store should have too, those t
 STRANGE = 0.25  # a window of the same log shares more than that with what is stored of its time
 FEW = 4
 PERIODIC = ("progress", "stall")
+Kept = Callable[[Event], bool]
 
 
 class Stored(NamedTuple):
@@ -33,8 +34,14 @@ class Stored(NamedTuple):
     how: str | None
 
 
+Lines = Mapping[tuple[str, str], Sequence[Stored]]
+
+
 class Match(NamedTuple):
-    """Which stored event each new one is (by its index), per source that has any, and how much of the window that source has."""
+    """Which stored event each new one is (by its index), per source that has any, and how much of the window that source has.
+
+    Of each rule a few lines count, and of one that the source has lines of only those: of a flood each reading keeps others.
+    """
 
     pairs: dict[int, Stored]
     telling: int
@@ -50,8 +57,11 @@ class Match(NamedTuple):
         return self.expected >= FEW and self.telling < STRANGE * self.expected
 
 
-def matches(db: sqlite3.Connection, events: Sequence[Event], *, kernel: bool) -> dict[int, Match]:
-    """For each stored source with lines in the time of `events`: the pairs of lines that are the same."""
+def matches(db: sqlite3.Connection, events: Sequence[Event], is_kept: Kept, *, kernel: bool) -> dict[int, Match]:
+    """For each stored source with lines in the time of `events`: the pairs of lines that are the same.
+
+    `is_kept` says of an event whether the store has all lines like it, so that one which is missing tells of another log.
+    """
     timed = [e.at for e in events if e.at]
     if not timed:
         return {}
@@ -68,25 +78,34 @@ def matches(db: sqlite3.Connection, events: Sequence[Event], *, kernel: bool) ->
         if known.low is not None:
             before = spans.get(known.source, (known.low, known.low))
             spans[known.source] = min(before[0], known.low), max(before[1], known.low)
-    return {source: _match(events, lines, spans[source]) for source, lines in stored.items()}
+    return {source: _match(events, lines, spans[source], is_kept) for source, lines in stored.items()}
 
 
-def _match(events: Sequence[Event], stored: dict[tuple[str, str], list[Stored]], span: tuple[Seconds, Seconds]) -> Match:
+def _match(events: Sequence[Event], stored: Lines, span: tuple[Seconds, Seconds], is_kept: Kept) -> Match:
+    pairs = _pairs(events, stored)
+    told: dict[str, Counter[bool]] = defaultdict(Counter)
+    for index, event in enumerate(events):
+        if event.kind not in PERIODIC and event.at and span[0] - TOLERANCE <= event.at.earliest <= span[1] + TOLERANCE:
+            told[event.rule][index in pairs] += int(index in pairs or is_kept(event))
+    known = [min(lines[True], FEW) for lines in told.values()]
+    strange = [min(lines[False], FEW) for lines in told.values() if not lines[True]]
+    return Match(pairs, sum(known), sum(known) + sum(strange))
+
+
+def _pairs(events: Sequence[Event], stored: Lines) -> dict[int, Stored]:
+    """Each event with its line: those of the very same instant first, since of a flood of equal lines each has a neighbour in reach."""
     pairs: dict[int, Stored] = {}
     used: set[int] = set()
-    told: Counter[bool] = Counter()
-    for index, event in enumerate(events):
-        known = _nearest(event, stored.get((event.rule, event.text), ()), used)
-        if known is not None:
-            used.add(known.id)
-            pairs[index] = known
-        if event.kind not in PERIODIC and event.at and span[0] - TOLERANCE <= event.at.earliest <= span[1] + TOLERANCE:
-            told[known is not None] += 1
-    return Match(pairs, told[True], told.total())
+    for within in (0.0, TOLERANCE):
+        for index, event in enumerate(events):
+            if index not in pairs and (known := _nearest(event, stored.get((event.rule, event.text), ()), used, within)) is not None:
+                used.add(known.id)
+                pairs[index] = known
+    return pairs
 
 
-def _nearest(event: Event, known: Sequence[Stored], used: set[int]) -> Stored | None:
-    best, distance = None, TOLERANCE
+def _nearest(event: Event, known: Sequence[Stored], used: set[int], within: Seconds) -> Stored | None:
+    best, distance = None, within
     for one in known:
         if one.id in used or one.low is None or one.high is None or event.at is None:
             continue

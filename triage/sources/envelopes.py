@@ -40,6 +40,8 @@ LONGEST = 640  # characters that all envelopes of a line may take together
 DEEPEST = 6
 HEAD_LINES = 200
 HEAD_SAMPLE = 40  # of them that are looked at
+SHORT_ISO = "journald short-iso"
+NEARLY_ALL = 0.9
 
 # journald's JSON has no form that is a line, so it is given one: fields between separators that text does not hold.
 JOURNAL_MARK, JOURNAL_COMMA = "\x1e", "\x1f"
@@ -72,7 +74,7 @@ _DIGITS = "0123456789"
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _RFC3339 = r"(?P<stamp>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d))"
 _SEVERITY = "(?:DEFAULT|DEBUG|INFO|NOTICE|WARNING|ERROR|CRITICAL)"
-_SENDER = r"(?P<host>[\w.:-]{1,253}) (?P<unit>[^\s\[\]:]{1,128})(?:\[(?P<pid>\d{1,10})\])?: ?"
+_SENDER = r"(?P<host>[\w.:-]{1,253})(?<!\w:) (?P<unit>[^\s\[\]:]{1,128})(?:\[(?P<pid>\d{1,10})\])?: ?"
 _SYSLOG = r"(?P<stamp>(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,9})?)"
 _FULL = r"(?P<stamp>(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d{4}-\d\d-\d\d \d\d:\d\d:\d\d (?:[A-Z]{1,5}|[+-]\d\d(?:\d\d)?))"
 _ENGINE_OWN = r"(?:APIServer|ApiServer_\d+|EngineCore(?:_DP\d+)?|Worker(?:_[A-Z]+\d+)*|VllmWorker\w*|DPSupervisor|DPCoordinator) "
@@ -89,7 +91,7 @@ def _form(name: str, begins: str, pattern: str, common: bool = True) -> _Form:
 FORMS = (
     _form("journald json", JOURNAL_MARK, f"{JOURNAL_MARK}{_JOURNAL}{JOURNAL_MARK}"),
     _form("cri", _DIGITS, rf"{_RFC3339} (?:stdout|stderr) [FP](?::\S*)? ?"),
-    _form("journald short-iso", _DIGITS, rf"{_RFC3339} {_SENDER}", common=False),
+    _form(SHORT_ISO, _DIGITS, rf"{_RFC3339} {_SENDER}", common=False),
     _form("docker -t", _DIGITS, rf"{_RFC3339}(?: |$)"),
     _form("srun", _DIGITS + " ", r" {0,5}(?P<rank>\d{1,5}): ?", common=False),
     _form("kubectl", "[", r"\[pod/(?P<stream>[^\]\s]{1,300})\] ?"),
@@ -121,6 +123,7 @@ _INNER = _by_first(form for form in FORMS if form.common)
 SEVERAL_HOSTS = "several hosts"  # of a layout: one unit writes from several hosts, so a stream is told by its host, too
 HOST_SAMPLE = 400
 
+_STAMPED = compiled_later(_RFC3339, re.ASCII)
 _DOUBTFUL = _by_first(form for form in FORMS if not form.common and form.name != "compose exit")
 
 
@@ -128,12 +131,14 @@ _DOUBTFUL = _by_first(form for form in FORMS if not form.common and form.name !=
 def layout_of(head: bytes) -> frozenset[str]:
     """The forms that plain text may look like and that the head of a file is written in: a third of its lines or more.
 
-    A third and not more, since journalctl indents the further lines of a message and gives them no envelope.
+    A third and not more, since journalctl indents the further lines of a message and gives them no envelope. But what it stamps names its
+    sender: where lines do not, `Assertion failed: ...` behind docker's stamp is no host and no unit.
     """
     found = [line for line in head.split(b"\n", HEAD_LINES)[:HEAD_LINES] if line.strip()]
     lines = [line.decode("latin-1") for line in found[:: len(found) // HEAD_SAMPLE or 1]]
     begun = Counter(form.name for line in lines for form in _DOUBTFUL.get(line[:1], ()) if form.pattern.match(line))
-    seen = {name for name, count in begun.items() if 3 * count >= len(lines)}
+    stamped = sum(bool(_STAMPED.match(line)) for line in lines)
+    seen = {name for name, count in begun.items() if 3 * count >= len(lines) and (name != SHORT_ISO or count >= NEARLY_ALL * stamped)}
     return frozenset(seen | {"compose exit"} if "compose" in seen else seen)
 
 

@@ -34,7 +34,14 @@ _SHAPE = re.compile(
     r"|(?:connect\(\) failed|upstream timed out|upstream prematurely closed|no live upstreams).{0,120}upstream"
     r"|(?:/health\w*|/ping|/v1/models|/ready|/live)\b.{0,400}(?:refused|timed out|timeout|aborted|disconnected|exceeded|server error|unavailable)"
     r"|(?:refused|timed out|timeout|server error|unavailable).{0,200}(?:/health\w*|/ping|/v1/models|/ready|/live)\b"
-    r"|^-* *https?://\S*$|^probe_success [01]"
+    r"|^-* *https?://\S*$|^probe_success [01]|^\W*(?:[0-5]\d\d )?upstream connect error or disconnect|^\W*wget\b.{0,20}\bexit\w{0,8}[ =:(]{1,3}\d\b"
+)
+# What a probing client says, and nothing else, behind a date of its own. An engine's traceback ends so, too, but without a date.
+_CLIENT = re.compile(
+    r"^\W*(?:(?i:error|warn(?:ing)?|critical)\b\W*)?"
+    r"(?:(?:requests|httpx|httpcore|aiohttp|urllib3|asyncio|http\.client)\.[\w.]{0,80}(?:Error|Timeout|Disconnected)\b"
+    r"|(?:ReadTimeout|ConnectTimeout|ConnectError|ChunkedEncodingError|ServerDisconnectedError|ClientConnectorError|Remote(?:Disconnected|ProtocolError))\b"
+    r"|\('Connection aborted\.', )"
 )
 _PAIRS = re.compile(r"(?<!\w)([A-Za-z_]\w{0,32})=")
 _KEYS = re.compile(r'"([A-Za-z_@]\w{0,32})" ?:')
@@ -67,7 +74,7 @@ def _is_probe(text: str, dates: DateReader) -> bool:
     rest = text if stamp is None else f"{text[: stamp.start]} {text[stamp.end :]}".strip(" \t,;|:-]")
     if rest.startswith("{"):
         return _is_document(rest, dated=True)
-    if _SHAPE.search(rest):
+    if _SHAPE.search(rest) or (stamp is not None and _CLIENT.match(rest)):
         return True
     keys = {key.lower() for key in _PAIRS.findall(rest)}
     return bool(keys & _CODES)
