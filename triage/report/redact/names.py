@@ -24,6 +24,7 @@ class Names:
 
     def __init__(self, kept: Iterable[str] = ()) -> None:
         self._kept = {name.lower() for name in kept}
+        self._longest = max(map(len, self._kept), default=0)
         self._given: dict[tuple[str, str], str] = {}
         self._numbers: Counter[str] = Counter()
         self._known: dict[str, list[tuple[str, str, str]]] = {}  # first piece -> (whole name, kind, pseudonym), longest first
@@ -53,8 +54,9 @@ class Names:
         lower = name.lower()
         if lower in self._kept or _GIVEN.fullmatch(name.upper()):
             return True
-        above = [place + 1 for place, sign in enumerate(lower) if sign == "."]
-        return any(lower[start:] in self._kept and "." in lower[start:] for start in above)
+        tail = lower[-self._longest - 1 :]  # what is longer than all that is kept need not be looked up
+        above = [place + 1 for place, sign in enumerate(tail) if sign == "."]
+        return any(tail[start:] in self._kept and "." in tail[start:] for start in above)
 
     def replaced(self, text: str, tell: Callable[[str], None]) -> str:
         """`text` with each name that is looked for everywhere replaced by its pseudonym; `tell` hears the kind of each. Linear."""

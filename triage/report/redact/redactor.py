@@ -22,7 +22,7 @@ LONGEST_QUOTE = 60
 MOST_WORDS = 3
 LONGEST_LEAD = 80  # letters before a quote that tell whose words it has
 MOST_ROUNDS = 4  # what stood glued to something that was taken out is seen in the next round
-MOST_SEEN, LONGEST_SEEN = 4096, 2048  # texts, and characters of one
+MOST_SEEN, SEEN_COSTS = 8_000_000, 200  # characters that are remembered, and what each text costs beside its own
 SECONDS = 2.0  # for one rule on one text; more only where the text is longer than a megabyte
 UNCHECKED = "<taken out: it took too long to check>"
 _PROSE = re.compile(r"""(?<!\w)'[^'\n]*'(?!\w)|"[^"\n]*\"""")
@@ -47,7 +47,7 @@ class Redactor:
         self._kept_quotes = _compiled(f"(?:{'|'.join(keep.quotes)})$") if keep.quotes else None
         self._counts: Counter[str] = Counter()
         self._seen: dict[tuple[str, str, bool], tuple[str, Counter[str]]] = {}
-        self._seen_with = 0  # so many names
+        self._seen_with = self._seen_size = 0  # so many names, so many characters
 
     @property
     def counts(self) -> dict[str, int]:
@@ -63,16 +63,16 @@ class Redactor:
 
     def _line(self, text: str, above: str, *, prose: bool = True) -> str:
         """A text redacted; what documents say again and again only once, until another name is known."""
-        if len(text) > LONGEST_SEEN:
-            return self._once(text, above, prose=prose)
         asked = (text, above, prose)
-        if self._seen_with != self._names.met or len(self._seen) >= MOST_SEEN:
+        if self._seen_with != self._names.met or self._seen_size > MOST_SEEN:
             self._seen.clear()
+            self._seen_size = 0
         if asked not in self._seen:
             before = self._counts.copy()
             shown = self._once(text, above, prose=prose)
             self._seen_with = self._names.met
             self._seen[asked] = (shown, self._counts - before)
+            self._seen_size += len(text) + len(above) + SEEN_COSTS
             return shown
         shown, taken = self._seen[asked]
         self._counts.update(taken)
