@@ -80,7 +80,7 @@ class EngineParser:
             return
         begin, raw = whole_line(piece.data, hits)
         several = len(self._streams) > 1
-        if self._repeats.is_flood(hits, raw, several=several) or self._repeats.is_settled(said := wording(raw, hits)):
+        if self._repeats.is_settled(said := wording(raw, hits)) or self._repeats.is_flood(hits, raw, several=several):
             return
         told: set[tuple[int, int]] = set()
         echoes: set[int] = set()

@@ -91,8 +91,8 @@ class Pulse:
             near.update(range(after, min(len(hits), after + AFTER)))
             self._owed = max(self._owed, after + AFTER - len(hits))
         beats = [beat(piece, *hits[index], base) for index in near]
-        if telling and (not hits or telling[0] < hits[0][0]):
-            beats += self._last
+        if telling and all(self._is_stall(hit) for hit in hits[: min(LONGEST_STALL, bisect_left(hits, (telling[0], 0)))]):
+            beats += self._last  # what came before a stall that began in an earlier piece, or at the very beginning of this one
         if telling:
             self._last = []
         if hits:
