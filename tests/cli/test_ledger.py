@@ -150,6 +150,7 @@ def test_a_cron_run_names_each_refutation_once(home: Path) -> None:
     metrics = (home / "t.prom").read_text()
     assert 'triage_mitigation_status{id="piecewise-graphs",class="collective-hang",status="refuted"} 1' in metrics
     assert 'triage_mitigation_status{id="piecewise-graphs",class="collective-hang",status="supported"} 0' in metrics
+    assert 'triage_config_drift{id="piecewise-graphs"} 0' in metrics
 
 
 def test_an_edited_journal_does_not_keep_a_cron_run_from_its_work(home: Path) -> None:
