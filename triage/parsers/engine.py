@@ -17,7 +17,7 @@ from triage.knowledge.table import Rule, RuleTable
 from triage.model import Event, Instant, Kind, Place, Problem
 from triage.parsers.asides import Asides
 from triage.parsers.hits import by_line, whole_line
-from triage.parsers.repeats import Repeats, wording
+from triage.parsers.repeats import Repeats
 from triage.parsers.steps import step
 from triage.parsers.tags import Tag, tag
 from triage.parsers.traceback import Traceback, traceback_before
@@ -80,18 +80,16 @@ class EngineParser:
             return
         begin, raw = whole_line(piece.data, hits)
         several = len(self._streams) > 1
-        if self._repeats.is_settled(said := wording(raw, hits)) or self._repeats.is_flood(hits, raw, several=several):
+        if self._repeats.is_flood(hits, raw, several=several):
             return
         told: set[tuple[int, int]] = set()
         echoes: set[int] = set()
         silent = {index for _, index in hits}
-        wanted = 0
         for end, index in self._echoes_first(hits, begin + self._own_length(piece, raw)):
             rule = self.table[index]
             plenty = self._repeats.is_plenty(index, raw, several=several)
             if plenty and not rule.is_echo:
                 silent.discard(index)
-                wanted += 1
                 continue
             line = self._line(piece, end - 1)
             if (line.start, index) in told or (rule.is_fault and line.start in echoes):
@@ -103,15 +101,9 @@ class EngineParser:
             silent.discard(index)
             if rule.is_echo:
                 echoes.add(line.start)
-            if plenty:
-                wanted += 1
-            elif self._is_wanted(rule, index, raw):
-                wanted += 1
-                if event := self._event(piece, line, rule, matched):
-                    yield event
+            if not plenty and self._is_wanted(rule, index, raw) and (event := self._event(piece, line, rule, matched)):
+                yield event
         self._repeats.silence(hits, raw, silent)
-        if echoes and not wanted:
-            self._repeats.settle(said)
 
     def _own_length(self, piece: Piece, raw: bytes) -> int:
         """How many bytes of a line come before the words of a user. The fields of an envelope hold no such words, whatever they are called."""

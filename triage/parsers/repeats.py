@@ -25,14 +25,12 @@ PAUSE_MINUTES = 5
 DAY_MINUTES = 1440
 STAMPED_WITHIN = 200
 DAY_BYTES = 6
-_DIGITS = b"0123456789"
 _CLOCKS = compiled_later(rb"(?:\d[\d/-]*[T ])?\d\d:\d\d:\d\d[\d.,]*")
 _IDS, _ID = compiled_later(rb"[0a-f-]{8,}"), b"0" * 8  # of requests, addresses and hashes, once their figures are noughts
 _ZEROS = bytes(48 if 48 <= byte <= 57 else byte for byte in range(256))
 _MINUTE = compiled_later(rb"\d\d:\d\d(?=:\d\d)")
 
 T = TypeVar("T")
-Wording = tuple[bytes, frozenset[int]]
 
 
 class _Evidence:
@@ -64,7 +62,6 @@ class Repeats:
         self._most_harmless, self._most_evidence = _bounds(table)
         self._harmless: Counter[int] = Counter()  # lines of each harmless rule
         self._evidence: dict[int, _Evidence] = {}  # of each other rule
-        self._settled: set[Wording] = set()
         self._table = table
         self._read_figures: dict[frozenset[int], bool] = {}
         self._silent: set[tuple[bytes, int]] = set()
@@ -75,7 +72,6 @@ class Repeats:
     def new_life(self) -> None:
         """An engine boots: what was harmless is told anew, and evidence is counted anew."""
         self._harmless.clear()
-        self._settled.clear()
         self._evidence.clear()
         self._flooded[1].clear()
 
@@ -146,15 +142,6 @@ class Repeats:
         self._harmless[index] += 1
         return self._harmless[index] <= self._most_harmless[index]
 
-    def is_settled(self, wording: Wording) -> bool:
-        """Whether such a line is known to be an echo that was told often enough: no fault is looked for in the next one like it."""
-        return wording in self._settled
-
-    def settle(self, wording: Wording) -> None:
-        """Remembers that."""
-        if len(wording[0]) <= LONGEST:
-            _keep(self._settled, wording)
-
     def silence(self, hits: Hits, raw: bytes, indices: Iterable[int]) -> None:
         """Remembers of a line that these rules, which hit it, say nothing there: they do not match exactly, or an echo does."""
         if (content := self._content(raw, frozenset(index for _, index in hits))) is not None:
@@ -204,8 +191,3 @@ def _keep(kept: set[T], one: T) -> None:
     if len(kept) >= KEPT:
         kept.clear()
     kept.add(one)
-
-
-def wording(raw: bytes, hits: Hits) -> Wording:
-    """A line without its figures, and the rules that hit it."""
-    return raw.translate(None, _DIGITS), frozenset(index for _, index in hits)
