@@ -5,17 +5,16 @@ They are shown, and unknown incidents are told apart by them; they never name a 
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from operator import itemgetter
 from typing import NamedTuple, Protocol
 
 import msgspec
 
 from triage.knowledge.load import Knowledge
-from triage.model import UNCLASSIFIED, Event, Incident, Instant, Seconds, Verdict
+from triage.model import UNCLASSIFIED, Event, Incident, Seconds, Verdict
 from triage.verdict.causes import STATS_INTERVAL
 from triage.verdict.context import Context
+from triage.verdict.nearby import Nearby
 from triage.verdict.normalise import masked
 
 BEST = 5
@@ -54,7 +53,7 @@ def with_best_lines(
     what the `kernel` said at the time.
     """
     telling = {line.id: number for number, line in enumerate(knowledge.trouble.lines)}
-    said_when = Moments(kernel)
+    nearby = Nearby(kernel)
     out, looked = [], 0
     for verdict in verdicts:
         lines = loud.get(verdict.incident.source)
@@ -62,7 +61,7 @@ def with_best_lines(
         if asked and lines is not None and looked < MOST_VERDICTS:
             looked += 1
             verdict = _with_lines(verdict, lines, telling, (tails or {}).get(verdict.incident.source))
-        if tails is not None and (said := _near(verdict.incident, said_when)):
+        if tails is not None and (said := _near(verdict.incident, nearby)):
             verdict = msgspec.structs.replace(verdict, last_lines=(*verdict.last_lines, *said))
         out.append(verdict)
     return out
@@ -90,30 +89,14 @@ def _with_lines(verdict: Verdict, lines: Loud, telling: Mapping[str, int], tail:
     return msgspec.structs.replace(verdict, best_lines=best, quiet_lines=tuple(quiet[-QUIET:]), last_lines=last)
 
 
-class Moments:
-    """Events by time: of ten thousand lines of the kernel, those around a moment."""
-
-    def __init__(self, events: Iterable[Event]) -> None:
-        timed = sorted(((e.at.earliest, e.at.latest, e) for e in events if e.at is not None), key=itemgetter(0))
-        self._events = timed
-        self._begins = [begin for begin, _, _ in timed]
-        self._widest = max((end - begin for begin, end, _ in timed), default=0.0)
-
-    def around(self, mark: Instant, distance: Seconds) -> list[tuple[Seconds, Event]]:
-        """Those no further than that from the mark, each with how far it is; in order of time."""
-        start = bisect_left(self._begins, mark.earliest - distance - self._widest)
-        stop = bisect_right(self._begins, mark.latest + distance)
-        apart = ((max(0.0, mark.earliest - end, begin - mark.latest), event) for begin, end, event in self._events[start:stop])
-        return [pair for pair in apart if pair[0] <= distance]
-
-
-def _near(incident: Incident, kernel: Moments) -> tuple[Event, ...]:
+def _near(incident: Incident, kernel: Nearby) -> tuple[Event, ...]:
     """What the kernel said within a minute of the death, or where none is known of the onset: the nearest lines, in order."""
     mark = incident.dead or incident.onset or (incident.outage.onset if incident.outage else None)
     if mark is None:
         return ()
-    near = sorted(kernel.around(mark, KERNEL), key=itemgetter(0))[:KERNEL_LINES]
-    return tuple(sorted((e for _, e in near), key=lambda e: e.order))
+    near = kernel.within(mark.earliest - KERNEL, mark.latest + KERNEL)
+    near.sort(key=lambda e: max(0.0, mark.earliest - e.at.latest, e.at.earliest - mark.latest) if e.at else 0.0)
+    return tuple(sorted(near[:KERNEL_LINES], key=lambda e: e.order))
 
 
 def _marks(incident: Incident) -> tuple[Event, ...]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from operator import itemgetter
 from typing import NamedTuple
 
 import msgspec
@@ -12,6 +10,7 @@ import msgspec
 from triage.knowledge.schema import Signature
 from triage.model import Event, Seconds
 from triage.verdict.context import CHAIN_BYTES
+from triage.verdict.nearby import Nearby
 
 KERNEL_TOLERANCE: Seconds = 60.0
 NOTICED_LATE: Seconds = 10.0  # a device runs behind its process: another library may have met the error before it is named
@@ -44,9 +43,7 @@ class _SameRule:
         self.first = candidates[0]
         self._all = [candidate.event for candidate in candidates]
         self._untimed = [event for event in self._all if event.at is None]
-        timed = sorted(((event.at.earliest, event) for event in self._all if event.at), key=itemgetter(0))
-        self._times = [at for at, _ in timed]
-        self._timed = [event for _, event in timed]
+        self._timed = Nearby(self._all)
 
     def lead(self, event: Event, ways: _Ways) -> bool:
         """Whether from one of them a way leads to `event`."""
@@ -56,9 +53,9 @@ class _SameRule:
         """Those that a way may lead from."""
         if event.at is None:
             return self._all
-        start = bisect_left(self._times, min(event.at.earliest - KERNEL_TOLERANCE, event.at.latest - NOTICED_LATE))
-        stop = bisect_right(self._times, max(event.at.earliest + KERNEL_TOLERANCE, event.at.latest + NOTICED_LATE))
-        return [*self._timed[start:stop], *self._untimed]
+        low = min(event.at.earliest - KERNEL_TOLERANCE, event.at.latest - NOTICED_LATE)
+        high = max(event.at.earliest + KERNEL_TOLERANCE, event.at.latest + NOTICED_LATE)
+        return [*self._timed.within(low, high), *self._untimed]
 
 
 def explains(one: Candidate, other: Candidate) -> bool:
