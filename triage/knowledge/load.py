@@ -23,6 +23,10 @@ __all__ = ["Knowledge", "RuleError", "builtin_rules", "load"]
 
 T = TypeVar("T")
 FRAGMENTS = "fragments.toml"
+_COMPILERS = (  # the code that makes the compiled copy what it is
+    "cache.py", "schema.py", "configuration.py", "redaction.py", "caches.py", "fragments.py", "literals.py", "load.py", "patterns.py",
+    "user_words.py", "whole.py",
+)  # fmt: skip
 
 
 class RuleError(ValueError):
@@ -129,7 +133,7 @@ def _fingerprint(files: Iterable[Path]) -> str:
     for file in files:
         stat = os.stat(file)
         digest.update(f"{file}\0{stat.st_size}\0{stat.st_mtime_ns}\n".encode())
-    for code in ("cache.py", "schema.py", "configuration.py", "redaction.py", "caches.py", "fragments.py", "load.py", "patterns.py", "whole.py"):
+    for code in _COMPILERS:
         stat = os.stat(Path(__file__).with_name(code))
         digest.update(f"{stat.st_size}\0{stat.st_mtime_ns}\n".encode())
     return digest.hexdigest()[:24]
@@ -144,8 +148,10 @@ def _read_all(files: list[tuple[Path, list[Path]]]) -> Knowledge:
         known = fragments_of(below for below, _ in files[:number])
         knowledge = overlaid(knowledge, _read_folder(folder, found, known))
     from triage.knowledge.patterns import all_widened
+    from triage.knowledge.user_words import needed_texts
 
-    return msgspec.structs.replace(knowledge, version=digest.hexdigest()[:12], widened=all_widened(knowledge))
+    found_out = {"widened": all_widened(knowledge), "needed": needed_texts(knowledge.user_text.begins)}
+    return msgspec.structs.replace(knowledge, version=digest.hexdigest()[:12], **found_out)
 
 
 _FOLDERS: dict[str, type[Any]] = {"faults": FaultClass, "boot": EngineLines, "flags": EngineFlags, "gates": Gates, "mechanisms": Mechanisms}

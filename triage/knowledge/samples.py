@@ -11,7 +11,8 @@ from triage.knowledge.load import RuleError
 from triage.knowledge.redaction import Redaction
 from triage.knowledge.scanner import Scanner
 from triage.knowledge.schema import CommonCauses, Instrument, Instruments, Probes, ProbeText
-from triage.knowledge.table import SECONDS_PER_LINE, Rule, RuleTable
+from triage.knowledge.table import Rule, RuleTable
+from triage.knowledge.user_words import SECONDS_PER_LINE
 
 ENVELOPE = "2026-11-01T09:43:00.123456789Z stderr F {}\n"
 

@@ -30,16 +30,20 @@ CHOICE = "TRIAGE_SCANNER"
 class Scanner:
     """Scans pieces of bytes for all patterns at once (Hyperscan block mode: linear time whatever the input; or the fallback).
 
-    `once`: the indices of patterns of which only one match is reported in each piece. `keep`: whether the compiled database is kept for
-    the next run. `engine`: what scans, where it was compiled already. Raises RuleError where a pattern cannot be compiled; the message
-    names the rule.
+    What several rules look for in the same way is looked for once. `once`: the indices of patterns of which only one match is reported
+    in each piece. `keep`: whether the compiled database is kept for the next run. `engine`: what scans, where it was compiled already.
+    Raises RuleError where a pattern cannot be compiled; the message names the rule.
     """
 
     def __init__(
         self, patterns: Sequence[ScanPattern], *, once: Collection[int] = (), keep: bool = True, engine: _Hyperscan | Fallback | None = None
     ) -> None:
         self.patterns = tuple(p._replace(once=True) if index in once else p for index, p in enumerate(patterns))
-        self._engine = engine or _engine(self.patterns, keep=keep)
+        alike: dict[tuple[object, ...], list[int]] = {}
+        for index, pattern in enumerate(self.patterns):
+            alike.setdefault(pattern[1:], []).append(index)
+        self._alike = tuple(map(tuple, alike.values()))
+        self._engine = engine or _engine(tuple(self.patterns[first] for first, *_ in self._alike), keep=keep)
 
     def twin(self) -> Scanner:
         """Another scanner for the same patterns, which may run in another thread at the same time."""
@@ -47,7 +51,9 @@ class Scanner:
 
     def scan(self, data: bytes) -> Hits:
         """`(end offset, pattern index)` of every possible match, ordered by offset."""
-        return self._engine.scan(data)
+        hits = [(end, index) for end, number in self._engine.scan(data) for index in self._alike[number]]
+        hits.sort()
+        return hits
 
     def run(self, data: bytes) -> None:
         """Scans `data` and tells nobody: what the scan alone costs can be measured so."""
@@ -70,7 +76,6 @@ class _Hyperscan:
             add((end, index))
 
         self._database.scan(data, match_event_handler=found, scratch=self._scratch)
-        hits.sort()
         return hits
 
     def run(self, data: bytes) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 
 import regex
@@ -12,10 +12,9 @@ from triage.knowledge.load import Knowledge
 from triage.knowledge.patterns import ScanPattern, scan_pattern
 from triage.knowledge.scanner import Scanner
 from triage.knowledge.schema import FaultClass, Line, Signature
+from triage.knowledge.user_words import SECONDS_PER_LINE, UserWords
 from triage.model import Kind, Role
 
-SECONDS_PER_LINE = 0.25
-QUICK = 1024  # characters: a line up to this length is looked through without a clock
 _NO_FIGURES = compiled_later(r"\{\d*,?\d*\}|\[0-9|\(\?P?<\w+>")  # repetitions, any figure, names of groups
 LIFE_KINDS = ("boot", "ready", "death", "exit", "stop")
 
@@ -76,7 +75,7 @@ class RuleTable:
         self.knowledge = knowledge
         self.rules = tuple(_rules(knowledge))
         self.by_id = {rule.id: rule for rule in self.rules}
-        self._cut = ("", "")
+        self.user_words = UserWords(knowledge.user_text.begins, knowledge.needed)
 
     def __getitem__(self, index: int) -> Rule:
         return self.rules[index]
@@ -123,49 +122,14 @@ class RuleTable:
         """Makes all scanners now, so that processes that are forked have them."""
         self.scanner_ahead, self.sweep_ahead  # noqa: B018
 
-    @cached_property
-    def user_text(self) -> tuple[regex.Pattern[str], ...]:
-        """Where the words of a user begin; each by itself, since most are ruled out by a literal that is not in the line."""
-        return tuple(regex.compile(begin) for begin in self.knowledge.user_text.begins)
-
-    @cached_property
-    def _user_bytes(self) -> tuple[regex.Pattern[bytes], ...]:
-        return tuple(regex.compile(begin.encode()) for begin in self.knowledge.user_text.begins)
-
-    def own_length(self, raw: bytes) -> int:
-        """How many bytes of a whole line come before the words of a user; all of it where that cannot be told so soon.
-
-        What carriage returns part are lines of their own.
-        """
-        if len(raw) > QUICK or b"\r" in raw:
-            return len(raw)
-        if raw.isascii():  # nearly all: what is compiled for texts does, and is not asked again of a line without an envelope
-            return len(self.own_text(raw.decode("ascii")))
-        end = _first_end(found for pattern in self._user_bytes if (found := pattern.search(raw)))
-        return len(raw) if end is None else end
-
-    def own_text(self, text: str) -> str:
-        """A line up to where the words of a user begin in it. Raises TimeoutError like `Rule.match`."""
-        if self._cut[0] != text:  # several rules ask about one line
-            limit = SECONDS_PER_LINE if len(text) > QUICK else None
-            end = _first_end(found for pattern in self.user_text if (found := pattern.search(text, timeout=limit)))
-            self._cut = (text, text[:end])
-        return self._cut[1]
-
     def evidence(self, rule: Rule, text: str) -> tuple[str, dict[str, str]] | None:
         """The part of a line that is evidence, and the named groups of `rule` in it; None where the rule does not match there.
 
-        That is the line's `own_text`, but for a `step` line, of which only figures are taken. Raises TimeoutError like `Rule.match`.
+        That is the line's own text, but for a `step` line, of which only figures are taken. Raises TimeoutError like `Rule.match`.
         """
-        seen = text if rule.kind == "step" else self.own_text(text)
+        seen = text if rule.kind == "step" else self.user_words.own_text(text)
         found = rule.match(seen)
         return None if found is None else (seen, {name: value for name, value in found.groupdict().items() if value is not None})
-
-
-def _first_end(begins: Iterable[regex.Match[str] | regex.Match[bytes]]) -> int | None:
-    """Where the first one of some matches ends."""
-    found = min(begins, key=lambda found: found.start(), default=None)
-    return found.end() if found else None
 
 
 def _rules(knowledge: Knowledge) -> Iterator[Rule]:

@@ -17,6 +17,7 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True):
     """All that rules/ says. `version` is a digest of the files' contents: twelve hex digits.
 
     `widened`: the scanner's pattern of each pattern that has none of its own, found out once for all runs.
+    `needed`: texts of which one stands in every line where the words of a user begin in such a way (`user_words.needed_texts`).
     """
 
     version: str
@@ -35,6 +36,7 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True):
     gates: dict[str, Gates] = {}
     mechanisms: dict[str, Mechanisms] = {}
     widened: dict[str, str] = {}
+    needed: dict[str, tuple[str, ...]] = {}
     instruments: Instruments = Instruments()
 
     def class_of(self, signature: str) -> FaultClass | None:

@@ -10,7 +10,7 @@ are cut out, freed of their envelope and matched exactly. A sample of what becom
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from triage.knowledge.scanner import Hits
 from triage.knowledge.table import Rule, RuleTable
@@ -18,6 +18,7 @@ from triage.model import Event, Instant, Kind, Place, Problem
 from triage.parsers.asides import Asides
 from triage.parsers.hits import by_line, whole_line
 from triage.parsers.repeats import Repeats
+from triage.parsers.silent import silent
 from triage.parsers.steps import step
 from triage.parsers.tags import Tag, tag
 from triage.parsers.traceback import Traceback, traceback_before
@@ -47,6 +48,7 @@ class EngineParser:
         self._held: tuple[Piece, Line] | None = None
         self._streams: dict[str, str] = {}  # each stream with the invocation of its last event
         self._repeats = Repeats(table)
+        self._silent = silent(table, kind, frozenset())
         self._dated: tuple[Line, Instant | None] | None = None
         self._walked: tuple[int, Traceback] = (-1, Traceback())  # several rules match one line: its traceback is walked once
 
@@ -67,6 +69,7 @@ class EngineParser:
     def _events_of(self, piece: Piece) -> list[Event]:
         hits, asides = self.asides.scan(piece)
         self._repeats.new_piece()
+        self._silent = silent(self.table, self.kind, piece.layout)
         events = [event for line in by_line(piece.data, hits) for event in self._line_events(piece, line)]
         base = self._scanned - piece.overlap
         telling = [event.order - base for event in events if self.table.by_id[event.rule].is_telling]
@@ -76,20 +79,23 @@ class EngineParser:
 
     def _line_events(self, piece: Piece, hits: Hits) -> Iterator[Event]:
         """The events of one line. Where a rule knows the line as an echo, what looks like a fault in it is none."""
-        if self._repeats.is_enough(hits):
+        indices = frozenset([index for _, index in hits])
+        if indices <= self._repeats.enough:
             return
         begin, raw = whole_line(piece.data, hits)
+        content = self._silent.content(raw, indices)
+        speaking = indices - self._silent.rules_in(content)
         several = len(self._streams) > 1
-        if self._repeats.is_flood(hits, raw, several=several):
+        if speaking <= self._repeats.enough or self._repeats.is_flood(speaking - self._repeats.enough, raw, several=several):
             return
         told: set[tuple[int, int]] = set()
         echoes: set[int] = set()
-        silent = {index for _, index in hits}
-        for end, index in self._echoes_first(hits, begin + self._own_length(piece, raw)):
+        mute = set(speaking)
+        for end, index in self._echoes_first(hits, speaking, begin + self._own_length(piece, raw)):
             rule = self.table[index]
             plenty = self._repeats.is_plenty(index, raw, several=several)
             if plenty and not rule.is_echo:
-                silent.discard(index)
+                mute.discard(index)
                 continue
             line = self._line(piece, end - 1)
             if (line.start, index) in told or (rule.is_fault and line.start in echoes):
@@ -98,24 +104,24 @@ class EngineParser:
             matched = self._matched(piece.file, line, rule)
             if matched is None:
                 continue
-            silent.discard(index)
+            mute.discard(index)
             if rule.is_echo:
                 echoes.add(line.start)
             if not plenty and self._is_wanted(rule, index, raw) and (event := self._event(piece, line, rule, matched)):
                 yield event
-        self._repeats.silence(hits, raw, silent)
+        self._silent.keep(content, frozenset(mute))
 
     def _own_length(self, piece: Piece, raw: bytes) -> int:
         """How many bytes of a line come before the words of a user. The fields of an envelope hold no such words, whatever they are called."""
-        own = self.table.own_length(raw)
+        own = self.table.user_words.own_length(raw)
         if own == len(raw) or not any(field in raw[:own] for field in FIELDS):
             return own
         envelope = opened(raw[:LONGEST].decode("latin-1"), piece.layout).length
-        return envelope + self.table.own_length(raw[envelope:])
+        return envelope + self.table.user_words.own_length(raw[envelope:])
 
-    def _echoes_first(self, hits: Hits, own: int) -> Hits:
+    def _echoes_first(self, hits: Hits, speaking: Collection[int], own: int) -> Hits:
         """The hits up to where the words of a user begin; behind it only those of a step, of which nothing but figures is taken."""
-        kept = [hit for hit in hits if hit[0] <= own or self.table[hit[1]].kind == "step"]
+        kept = [hit for hit in hits if hit[1] in speaking and (hit[0] <= own or self.table[hit[1]].kind == "step")]
         return sorted(kept, key=lambda hit: not self.table[hit[1]].is_echo)
 
     def _is_wanted(self, rule: Rule, index: int, raw: bytes) -> bool:
@@ -192,7 +198,7 @@ class EngineParser:
         if self._origin(line) not in rule.sources:
             return None
         who = tag(line.text)
-        if self._repeats.is_miss(rule, who):
+        if self._silent.is_miss(rule, who):
             return None
         try:
             matched = self.table.evidence(rule, line.text)
@@ -200,7 +206,7 @@ class EngineParser:
             self.problems.append(Problem(file, f"rule {rule.id} took too long on a line that begins {line.text[:60]!r}", lost=False))
             matched = None
         if matched is None:
-            self._repeats.miss(rule, who)
+            self._silent.miss(rule, who)
         return matched
 
     def _made(
@@ -241,7 +247,7 @@ class EngineParser:
 
     def _without_user_text(self, text: str) -> str:
         try:
-            return self.table.own_text(text)
+            return self.table.user_words.own_text(text)
         except TimeoutError:
             return ""  # where it cannot be known what is whose, nothing is shown
 

@@ -126,7 +126,7 @@ class _Tally:
 
     def _is_users(self, rules: Sequence[Rule], line: Line) -> bool:
         """Whether what looks like trouble is in the words of a user only."""
-        own = self._table.own_text(line.text)
+        own = self._table.user_words.own_text(line.text)
         return not any(rule.match(own) for rule in rules)
 
     def _count(self, piece: Piece, line: Line, rules: Sequence[Rule]) -> None:

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable
 from functools import lru_cache
-from typing import TypeVar
 
 from triage.expressions import compiled_later
-from triage.knowledge.scanner import Hits
 from triage.knowledge.table import Rule, RuleTable
-from triage.parsers.tags import Tag
 
-KEPT = 4096
-LONGEST = 1024
 HARMLESS_PER_LIFE = 16
 MARKS_PER_LIFE = 4096  # lines that speak for a common cause, such as a unit reload: a host's journal has weeks of them, and no lives
 EVIDENCE_PER_RULE = 64
@@ -25,12 +19,7 @@ PAUSE_MINUTES = 5
 DAY_MINUTES = 1440
 STAMPED_WITHIN = 200
 DAY_BYTES = 6
-_CLOCKS = compiled_later(rb"(?:\d[\d/-]*[T ])?\d\d:\d\d:\d\d[\d.,]*")
-_IDS, _ID = compiled_later(rb"[0a-f-]{8,}"), b"0" * 8  # of requests, addresses and hashes, once their figures are noughts
-_ZEROS = bytes(48 if 48 <= byte <= 57 else byte for byte in range(256))
 _MINUTE = compiled_later(rb"\d\d:\d\d(?=:\d\d)")
-
-T = TypeVar("T")
 
 
 class _Evidence:
@@ -62,16 +51,14 @@ class Repeats:
         self._most_harmless, self._most_evidence = _bounds(table)
         self._harmless: Counter[int] = Counter()  # lines of each harmless rule
         self._evidence: dict[int, _Evidence] = {}  # of each other rule
-        self._table = table
-        self._read_figures: dict[frozenset[int], bool] = {}
-        self._silent: set[tuple[bytes, int]] = set()
+        self.enough: set[int] = set()  # the rules that are harmless and were told often enough
         self._stamped = (b"", b"")
-        self._flooded: tuple[tuple[bytes, bool], set[tuple[frozenset[int], bytes | None]]] = ((b"", False), set())
-        self._misses: set[tuple[str, str, str, str]] = set()
+        self._flooded: tuple[tuple[bytes, bool], set[frozenset[int]]] = ((b"", False), set())
 
     def new_life(self) -> None:
         """An engine boots: what was harmless is told anew, and evidence is counted anew."""
         self._harmless.clear()
+        self.enough.clear()
         self._evidence.clear()
         self._flooded[1].clear()
 
@@ -98,35 +85,17 @@ class Repeats:
             evidence.minutes.append(self._minute(raw))
         evidence.count += 1
 
-    def is_enough(self, hits: Hits) -> bool:
-        """Whether all that these hits may tell is harmless and was told often enough."""
-        return all(self._is_enough(index) for _, index in hits)
-
-    def is_flood(self, hits: Hits, raw: bytes, *, several: bool) -> bool:
-        """Whether one more line with these hits says nothing new, whatever it is."""
-        indices = frozenset(index for _, index in hits)
+    def is_flood(self, indices: frozenset[int], raw: bytes, *, several: bool) -> bool:
+        """Whether one more line of these rules says nothing new, since of each of them there are plenty in its minute."""
         now = self._minute(raw), several
         if self._flooded[0] != now:
             self._flooded = (now, set())
-        if (indices, None) in self._flooded[1]:
+        if indices in self._flooded[1]:
             return True
-        content = self._content(raw, indices)
-        if (indices, content) in self._flooded[1]:
-            return True
-        new = [i for i in indices if not self._is_enough(i) and not self.is_plenty(i, raw, several=several)]
-        if new and (content is None or any((content, index) not in self._silent for index in new)):
+        if not all(self.is_plenty(index, raw, several=several) for index in indices):
             return False
-        _keep(self._flooded[1], (indices, content if new else None))
+        self._flooded[1].add(indices)
         return True
-
-    def _content(self, raw: bytes, indices: frozenset[int]) -> bytes | None:
-        """What stands in a line as far as these rules can tell lines apart; None for a long one, and for what carriage returns part into several."""
-        if len(raw) > LONGEST or b"\r" in raw:
-            return None
-        if indices not in self._read_figures:
-            self._read_figures[indices] = any(self._table[index].reads_figures for index in indices)
-        said = _CLOCKS.sub(b"", raw)
-        return said if self._read_figures[indices] else _IDS.sub(_ID, said.translate(_ZEROS))
 
     def _minute(self, raw: bytes) -> bytes:
         """When a line was written: several rules ask it of one line."""
@@ -134,28 +103,12 @@ class Repeats:
             self._stamped = (raw, _minute(raw))
         return self._stamped[1]
 
-    def _is_enough(self, index: int) -> bool:
-        return self._harmless[index] >= self._most_harmless[index]
-
     def is_told(self, index: int) -> bool:
         """Counts one line of a harmless rule; whether it is still worth an event."""
         self._harmless[index] += 1
+        if self._harmless[index] >= self._most_harmless[index]:
+            self.enough.add(index)
         return self._harmless[index] <= self._most_harmless[index]
-
-    def silence(self, hits: Hits, raw: bytes, indices: Iterable[int]) -> None:
-        """Remembers of a line that these rules, which hit it, say nothing there: they do not match exactly, or an echo does."""
-        if (content := self._content(raw, frozenset(index for _, index in hits))) is not None:
-            for index in indices:
-                _keep(self._silent, (content, index))
-
-    def is_miss(self, rule: Rule, who: Tag) -> bool:
-        """Whether a rule is known not to match what this process says."""
-        return (rule.id, who.process, who.level, who.message) in self._misses
-
-    def miss(self, rule: Rule, who: Tag) -> None:
-        """Remembers that it does not."""
-        if len(who.message) <= LONGEST:
-            _keep(self._misses, (rule.id, who.process, who.level, who.message))
 
 
 @lru_cache(maxsize=4)  # the same for every source that is read with these rules
@@ -184,10 +137,3 @@ def _apart(one: bytes, other: bytes) -> int:
         return 0
     first, last = (int(at[-5:-3]) * 60 + int(at[-2:]) for at in (one, other))
     return (last - first) % DAY_MINUTES
-
-
-def _keep(kept: set[T], one: T) -> None:
-    """Takes one more; a full set begins anew."""
-    if len(kept) >= KEPT:
-        kept.clear()
-    kept.add(one)

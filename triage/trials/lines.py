@@ -13,7 +13,8 @@ from triage.knowledge.load import Knowledge
 from triage.knowledge.patterns import scan_pattern
 from triage.knowledge.scanner import Scanner
 from triage.knowledge.schema import Line as LineRule
-from triage.knowledge.table import SECONDS_PER_LINE, RuleTable
+from triage.knowledge.table import RuleTable
+from triage.knowledge.user_words import SECONDS_PER_LINE
 from triage.model import Instant, Seconds, SourceInfo
 from triage.sources.clock import Clock
 from triage.sources.find import Source
@@ -124,7 +125,7 @@ class Lines:
     def _match(self, index: int, text: str) -> dict[str, str] | None:
         """The named groups; None where the line does not match in the part of it that the engine wrote itself."""
         try:
-            found = self._patterns[index].search(self._table.own_text(text), timeout=SECONDS_PER_LINE)
+            found = self._patterns[index].search(self._table.user_words.own_text(text), timeout=SECONDS_PER_LINE)
         except TimeoutError:
             return None
         return None if found is None else {name: value for name, value in found.groupdict().items() if value is not None}

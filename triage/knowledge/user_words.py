@@ -1,0 +1,85 @@
+"""Finds where the words of a user begin in a line: after that nothing is evidence, since a prompt may say anything."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+
+import regex
+
+from triage.expressions import compiled_later
+
+SECONDS_PER_LINE = 0.25
+QUICK = 1024  # characters: a line up to this length is looked through without a clock
+_EITHER_CASE = compiled_later(r"\(\?\w*i")
+
+
+class UserWords:
+    """The expressions of rules/user_text.toml, of which nearly every line is ruled out by the texts that a match of them must hold.
+
+    `needed`: such texts in small letters for each expression, as `needed_texts` gives them; one that has none is tried on every line.
+    """
+
+    def __init__(self, begins: Sequence[str], needed: Mapping[str, Sequence[str]]) -> None:
+        self._begins = tuple(begins)
+        self._needed = tuple((begin, tuple(needed.get(begin, ()))) for begin in begins)
+        self._cut = ("", "")
+
+    def own_length(self, raw: bytes) -> int:
+        """How many bytes of a whole line come before the words of a user; all of it where that cannot be told so soon.
+
+        What carriage returns part are lines of their own.
+        """
+        if len(raw) > QUICK or b"\r" in raw:
+            return len(raw)
+        if raw.isascii():  # nearly all: what is compiled for texts does, and is not asked again of a line without an envelope
+            return len(self.own_text(raw.decode("ascii")))
+        end = _first_end(found for begin in self._begins if (found := _for_bytes(begin).search(raw)))
+        return len(raw) if end is None else end
+
+    def own_text(self, text: str) -> str:
+        """A line up to where the words of a user begin in it. Raises TimeoutError where that takes too long to tell."""
+        if self._cut[0] != text:  # several rules ask about one line
+            limit = SECONDS_PER_LINE if len(text) > QUICK else None
+            end = _first_end(found for begin in self._possible(text) if (found := _for_texts(begin).search(text, timeout=limit)))
+            self._cut = (text, text[:end])
+        return self._cut[1]
+
+    def _possible(self, text: str) -> Iterator[str]:
+        """The expressions that may match a line."""
+        small = text.lower()
+        return (begin for begin, needed in self._needed if not needed or any(one in small for one in needed))
+
+
+def needed_texts(begins: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Texts in small letters for each expression, of which every match holds one; none where that cannot be told."""
+    return {begin: _needed_by(begin) for begin in begins}
+
+
+def _needed_by(begin: str) -> tuple[str, ...]:
+    from triage.knowledge.literals import literals  # rules are compiled: seldom
+
+    if not begin.isascii() or _EITHER_CASE.search(begin):  # some letters that are no ASCII match ASCII ones then
+        return ()
+    try:
+        texts = [text.decode() for text in literals(begin.encode())]
+    except re.error:  # what only the module `regex` knows
+        return ()
+    return tuple(sorted(text for text in texts if not any(other in text for other in texts if other != text)))
+
+
+@lru_cache(maxsize=64)
+def _for_texts(begin: str) -> regex.Pattern[str]:
+    return regex.compile(begin)
+
+
+@lru_cache(maxsize=64)
+def _for_bytes(begin: str) -> regex.Pattern[bytes]:
+    return regex.compile(begin.encode())
+
+
+def _first_end(begins: Iterable[regex.Match[str] | regex.Match[bytes]]) -> int | None:
+    """Where the first one of some matches ends."""
+    found = min(begins, key=lambda found: found.start(), default=None)
+    return found.end() if found else None
