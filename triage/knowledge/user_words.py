@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 import regex
@@ -12,6 +12,7 @@ from triage.expressions import compiled_later
 
 SECONDS_PER_LINE = 0.25
 QUICK = 1024  # characters: a line up to this length is looked through without a clock
+LONG_ENOUGH = 10  # characters of a text: what they let through that more of them would not is little
 _EITHER_CASE = compiled_later(r"\(\?\w*i")
 
 
@@ -23,7 +24,7 @@ class UserWords:
 
     def __init__(self, begins: Sequence[str], needed: Mapping[str, Sequence[str]]) -> None:
         self._begins = tuple(begins)
-        self._needed = tuple((begin, tuple(needed.get(begin, ()))) for begin in begins)
+        self._needed = tuple((text, begin) for begin in begins for text in needed.get(begin, ("",)) or ("",))
         self._cut = ("", "")
 
     def own_length(self, raw: bytes) -> int:
@@ -41,15 +42,14 @@ class UserWords:
     def own_text(self, text: str) -> str:
         """A line up to where the words of a user begin in it. Raises TimeoutError where that takes too long to tell."""
         if self._cut[0] != text:  # several rules ask about one line
-            limit = SECONDS_PER_LINE if len(text) > QUICK else None
-            end = _first_end(found for begin in self._possible(text) if (found := _for_texts(begin).search(text, timeout=limit)))
-            self._cut = (text, text[:end])
+            small = text.lower()
+            possible = [begin for needed, begin in self._needed if needed in small]
+            self._cut = (text, text[: self._end(text, possible)] if possible else text)
         return self._cut[1]
 
-    def _possible(self, text: str) -> Iterator[str]:
-        """The expressions that may match a line."""
-        small = text.lower()
-        return (begin for begin, needed in self._needed if not needed or any(one in small for one in needed))
+    def _end(self, text: str, possible: Iterable[str]) -> int | None:
+        limit = SECONDS_PER_LINE if len(text) > QUICK else None
+        return _first_end(found for begin in possible if (found := _for_texts(begin).search(text, timeout=limit)))
 
 
 def needed_texts(begins: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -63,7 +63,7 @@ def _needed_by(begin: str) -> tuple[str, ...]:
     if not begin.isascii() or _EITHER_CASE.search(begin):  # some letters that are no ASCII match ASCII ones then
         return ()
     try:
-        texts = [text.decode() for text in literals(begin.encode())]
+        texts = {text.decode()[:LONG_ENOUGH] for text in literals(begin.encode())}
     except re.error:  # what only the module `regex` knows
         return ()
     return tuple(sorted(text for text in texts if not any(other in text for other in texts if other != text)))
