@@ -76,6 +76,7 @@ class RuleTable:
         self.rules = tuple(_rules(knowledge))
         self.by_id = {rule.id: rule for rule in self.rules}
         self.user_words = UserWords(knowledge.user_text.begins, knowledge.needed)
+        self._matched: tuple[str, dict[str, regex.Match[str] | None]] = ("", {})
 
     def __getitem__(self, index: int) -> Rule:
         return self.rules[index]
@@ -128,8 +129,17 @@ class RuleTable:
         That is the line's own text, but for a `step` line, of which only figures are taken. Raises TimeoutError like `Rule.match`.
         """
         seen = text if rule.kind == "step" else self.user_words.own_text(text)
-        found = rule.match(seen)
+        found = self._match(rule, seen)
         return None if found is None else (seen, {name: value for name, value in found.groupdict().items() if value is not None})
+
+    def _match(self, rule: Rule, text: str) -> regex.Match[str] | None:
+        """As `Rule.match`, but what several rules ask of one line in the same words is answered once."""
+        if self._matched[0] != text:
+            self._matched = (text, {})
+        answers, question = self._matched[1], rule.definition.pattern
+        if question not in answers:
+            answers[question] = rule.match(text)
+        return answers[question]
 
 
 def _rules(knowledge: Knowledge) -> Iterator[Rule]:
