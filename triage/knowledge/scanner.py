@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -31,23 +31,28 @@ class Scanner:
     """Scans pieces of bytes for all patterns at once (Hyperscan block mode: linear time whatever the input; or the fallback).
 
     What several rules look for in the same way is looked for once. `once`: the indices of patterns of which only one match is reported
-    in each piece. `keep`: whether the compiled database is kept for the next run. `engine`: what scans, where it was compiled already.
-    Raises RuleError where a pattern cannot be compiled; the message names the rule.
+    in each piece. `only`: the indices of those that are looked for at all, where it is not all of them. `keep`: whether the compiled
+    database is kept for the next run. `engine`: what scans, where it was compiled already. Raises RuleError where a pattern cannot be
+    compiled; the message names the rule.
     """
 
     def __init__(
-        self, patterns: Sequence[ScanPattern], *, once: Collection[int] = (), keep: bool = True, engine: _Hyperscan | Fallback | None = None
+        self,
+        patterns: Sequence[ScanPattern],
+        *,
+        once: Collection[int] = (),
+        only: Collection[int] | None = None,
+        keep: bool = True,
+        engine: _Hyperscan | Fallback | None = None,
     ) -> None:
         self.patterns = tuple(p._replace(once=True) if index in once else p for index, p in enumerate(patterns))
-        alike: dict[tuple[object, ...], list[int]] = {}
-        for index, pattern in enumerate(self.patterns):
-            alike.setdefault(pattern[1:], []).append(index)
-        self._alike = tuple(map(tuple, alike.values()))
+        self._only = only
+        self._alike = _alike(self.patterns, only)
         self._engine = engine or _engine(tuple(self.patterns[first] for first, *_ in self._alike), keep=keep)
 
     def twin(self) -> Scanner:
         """Another scanner for the same patterns, which may run in another thread at the same time."""
-        return Scanner(self.patterns, engine=self._engine.twin())
+        return Scanner(self.patterns, only=self._only, engine=self._engine.twin())
 
     def scan(self, data: bytes) -> Hits:
         """`(end offset, pattern index)` of every possible match, ordered by offset."""
@@ -58,6 +63,15 @@ class Scanner:
     def run(self, data: bytes) -> None:
         """Scans `data` and tells nobody: what the scan alone costs can be measured so."""
         self._engine.run(data)
+
+
+def _alike(patterns: Iterable[ScanPattern], only: Collection[int] | None) -> tuple[tuple[int, ...], ...]:
+    """The indices of the patterns that are looked for, those together that look for the same."""
+    alike: dict[tuple[object, ...], list[int]] = {}
+    for index, pattern in enumerate(patterns):
+        if only is None or index in only:
+            alike.setdefault(pattern[1:], []).append(index)
+    return tuple(map(tuple, alike.values()))
 
 
 class _Hyperscan:

@@ -103,8 +103,15 @@ class RuleTable:
     @cached_property
     def sweep(self) -> Scanner:
         """The same, but of periodic lines and of loud ones it reports one of each rule in a piece: what most pieces are asked."""
-        asides = {index for index, rule in enumerate(self.rules) if rule.is_periodic or rule.is_trouble}
-        return Scanner(self._scan_patterns(), once=asides)
+        return Scanner(self._scan_patterns(), once=self._asides())
+
+    @cached_property
+    def asides(self) -> Scanner:
+        """What finds all periodic lines and all loud ones, and nothing else: what is asked of a piece that was only swept."""
+        return Scanner(self._scan_patterns(), only=self._asides())
+
+    def _asides(self) -> set[int]:
+        return {index for index, rule in enumerate(self.rules) if rule.is_periodic or rule.is_trouble}
 
     def _scan_patterns(self) -> list[ScanPattern]:
         return [scan_pattern(rule.definition, self.knowledge.widened) for rule in self.rules]

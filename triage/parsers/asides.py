@@ -81,7 +81,7 @@ class Asides:
             self._pass_by(piece, periodic, loud, base)
             return []
         if self._swept:
-            periodic, loud = self._parted(self._all_hits(piece))
+            periodic, loud = self._parted(self._table.asides.scan(piece.data))
         if not periodic or self._is_stall(periodic[0]) or (telling and telling[0] < periodic[0][0]):
             self._catch_up()
         else:
@@ -134,11 +134,8 @@ class Asides:
     def _parted(self, asides: Hits) -> tuple[Hits, Hits]:
         return [hit for hit in asides if self._periodic[hit[1]]], [hit for hit in asides if self._loud[hit[1]]]
 
-    def _all_hits(self, piece: Piece) -> Hits:
-        return self._table.scanner.scan(piece.data)
-
     def _periodic_hits(self, piece: Piece) -> Hits:
-        return self._parted(self._all_hits(piece))[0]
+        return self._parted(self._table.asides.scan(piece.data))[0]
 
     def _loud_hits(self, piece: Piece) -> Hits:
-        return self._parted(self._all_hits(piece))[1]
+        return self._parted(self._table.asides.scan(piece.data))[1]
