@@ -77,7 +77,8 @@ def show(paths: tuple[str, ...], form: str, output: str | None, fail_on: tuple[s
 
 def _rendered(found: Any, seen: Any, path: Any, form: str) -> str:
     from triage.ledger.journal import read
-    from triage.report.ledger import journal_line, ledger_table
+    from triage.report.journal import journal_line
+    from triage.report.ledger import ledger_table
     from triage.report.ledger_document import as_json
 
     records = read(path)
@@ -104,7 +105,7 @@ def verify(heads: tuple[str, ...], journal: str | None, store: str | None) -> No
     Exit codes: 0 it is, 2 there is none or it cannot be read, 4 it is not.
     """
     from triage.ledger.journal import RefusedError, examine
-    from triage.report.ledger import flaw_line, verified_line
+    from triage.report.journal import flaw_line, verified_line
 
     path = journal_path(journal, store)
     with journalled():

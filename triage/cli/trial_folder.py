@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from triage.cli.options import NOTHING_READ, tell
+from triage.cli.options import NOTHING_READ, PARTLY_READ, tell
 from triage.cli.writing import refuse_input
 
 if TYPE_CHECKING:
@@ -54,3 +54,11 @@ def look(known: Knowledge, tz: str, year: int | None) -> Callable[..., Any]:
         return evidence.readings, judged(evidence, known, since=since, until=until)
 
     return reading
+
+
+def ended(found: Trial, code: int = 0) -> None:
+    """3 where part of the input could not be read, else `code`."""
+    if any(problem.lost for problem in found.problems):
+        raise SystemExit(PARTLY_READ)
+    if code:
+        raise SystemExit(code)
