@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import tempfile
 from pathlib import Path
 
 SEAL = 32  # bytes of a SHA-256
@@ -37,6 +36,8 @@ def write_sealed(path: Path, data: bytes) -> bool:
 
 def write_atomically(path: Path, data: bytes) -> bool:
     """Write `data` to `path` so that a reader sees all of it or none. False where the place cannot be written."""
+    import tempfile  # most runs only read
+
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)

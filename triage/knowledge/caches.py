@@ -1,6 +1,6 @@
 """The shape of rules/caches.toml: which folders are caches of compiled code, and what of them is evidence."""
 
-from __future__ import annotations
+# Annotations are no texts here (`from __future__ import annotations`): msgspec would have to evaluate each of them in every run.
 
 import msgspec
 

@@ -1,6 +1,6 @@
 """The shapes of rules/flags, rules/gates and rules/mechanisms: what an engine's configuration means for what may happen to it."""
 
-from __future__ import annotations
+# Annotations are no texts here (`from __future__ import annotations`): msgspec would have to evaluate each of them in every run.
 
 from typing import Literal
 

@@ -14,7 +14,6 @@ import msgspec
 from triage.knowledge.cache import cache_folder, read_sealed, write_sealed
 from triage.knowledge.caches import CacheKinds
 from triage.knowledge.configuration import EngineFlags, Gates, Mechanisms
-from triage.knowledge.fragments import with_fragments, written_out
 from triage.knowledge.redaction import Redaction
 from triage.knowledge.schema import CommonCauses, Echoes, EngineLines, FaultClass, Forks, Fragment, Instruments, Probes, Troubles, UserText, Xids
 from triage.knowledge.whole import Knowledge, overlaid
@@ -72,6 +71,8 @@ def load_folder(folder: Path, extra: Iterable[Path] = ()) -> Knowledge:
 
 def read_rule_file(path: Path, shape: type[T], known: Mapping[str, str] | None = None) -> T:
     """One rule file as `shape`, its patterns written out with the fragments that are `known`. Raises RuleError naming the file and the key."""
+    from triage.knowledge.fragments import written_out
+
     with _naming(path):
         return msgspec.convert(written_out(_toml(path), known or {}), shape)
 
@@ -81,6 +82,8 @@ def fragments_of(folders: Iterable[Path]) -> dict[str, str]:
 
     Raises RuleError naming the file and the key.
     """
+    from triage.knowledge.fragments import with_fragments
+
     known: dict[str, str] = {}
     for file in (folder / FRAGMENTS for folder in folders):
         if file.is_file():

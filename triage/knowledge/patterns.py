@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from types import MappingProxyType
-from typing import NamedTuple
+
+import msgspec
 
 from triage.expressions import compiled_later
 from triage.knowledge.load import Knowledge, load
@@ -23,10 +24,10 @@ _OPEN_TAIL = compiled_later(rf"(?P<keep>.*?)(?P<atom>{_ATOM})(?P<many>[*+]|\{{\d
 _OPTIONAL_GROUP = compiled_later(r"\(\?:(?:[^()\\]|\\.)*\)[?*]$")
 _GROUP_NAME = compiled_later(r"\(\?P?<[A-Za-z_]\w*>")
 _LOOKAROUND = compiled_later(r"(?<!\\)\(\?<?[=!]")
-_IGNORE_CASE = compiled_later(r"^\(\?i\)")
+_IGNORE_CASE = "(?i)"
 
 
-class ScanPattern(NamedTuple):
+class ScanPattern(msgspec.Struct, frozen=True, array_like=True):
     """What the scanner compiles for one rule: an expression, and how it must be compiled. `once`: one match in a piece is enough."""
 
     rule: str
@@ -88,8 +89,13 @@ def _escaped(text: str) -> bool:
 def scan_pattern(rule: Signature | Line, known: Mapping[str, str] = MappingProxyType({})) -> ScanPattern:
     """The scanner's pattern of one rule: the one it gives by hand, or its own pattern widened, which may be `known`."""
     source = rule.scan or known.get(rule.pattern) or widened(rule.pattern)
-    expression = _IGNORE_CASE.sub("", source)
-    return ScanPattern(rule.id, expression, expression != source, bool(_LOOKAROUND.search(expression)))
+    expression = source.removeprefix(_IGNORE_CASE)
+    return ScanPattern(rule.id, expression, expression != source, _looks_around(expression))
+
+
+def _looks_around(expression: str) -> bool:
+    may = "(?=" in expression or "(?!" in expression or "(?<" in expression  # found in less time, and most patterns have none of them
+    return may and bool(_LOOKAROUND.search(expression))
 
 
 def line_rules(knowledge: Knowledge) -> Iterator[Signature | Line]:

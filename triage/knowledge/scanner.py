@@ -9,6 +9,9 @@ from collections.abc import Collection, Iterable, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+import msgspec
+from msgspec.structs import replace
+
 from triage.knowledge.cache import cache_folder, write_atomically
 from triage.knowledge.load import RuleError
 from triage.knowledge.patterns import ScanPattern
@@ -45,7 +48,7 @@ class Scanner:
         keep: bool = True,
         engine: _Hyperscan | Fallback | None = None,
     ) -> None:
-        self.patterns = tuple(p._replace(once=True) if index in once else p for index, p in enumerate(patterns))
+        self.patterns = tuple(replace(p, once=True) if index in once else p for index, p in enumerate(patterns))
         self._only = only
         self._alike = _alike(self.patterns, only)
         self._engine = engine or _engine(tuple(self.patterns[first] for first, *_ in self._alike), keep=keep)
@@ -70,7 +73,7 @@ def _alike(patterns: Iterable[ScanPattern], only: Collection[int] | None) -> tup
     alike: dict[tuple[object, ...], list[int]] = {}
     for index, pattern in enumerate(patterns):
         if only is None or index in only:
-            alike.setdefault(pattern[1:], []).append(index)
+            alike.setdefault((pattern.expression, pattern.ignore_case, pattern.prefilter, pattern.once), []).append(index)
     return tuple(map(tuple, alike.values()))
 
 
@@ -142,17 +145,16 @@ def _database(patterns: tuple[ScanPattern, ...]) -> hyperscan.Database:
 
 def _key(patterns: tuple[ScanPattern, ...]) -> str:
     version = getattr(hyperscan, "__version__", "")  # its type stubs do not know it
-    digest = hashlib.sha256(f"{version}\0{platform.machine()}\0{_processor()}".encode())
-    for pattern in patterns:
-        digest.update(repr(pattern).encode())
+    digest = hashlib.sha256(f"{version}\0{platform.machine()}\0{_processor()}\0".encode())
+    digest.update(msgspec.msgpack.encode(patterns))
     return digest.hexdigest()[:24]
 
 
 def _processor() -> str:
     """What this CPU can do: a database compiled for one may not run on another."""
     try:
-        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
-            return next((line for line in file if line.startswith(("flags", "Features"))), "")
+        with open("/proc/cpuinfo", "rb") as file:
+            return next((line for line in file if line.startswith((b"flags", b"Features"))), b"").decode("ascii", "replace")
     except OSError:
         return platform.processor()
 

@@ -1,6 +1,6 @@
 """The shape of every file in rules/: what a rule may say, as typed records that msgspec checks on load."""
 
-from __future__ import annotations
+# Annotations are no texts here (`from __future__ import annotations`): msgspec would have to evaluate each of them in every run.
 
 from typing import Literal
 

@@ -1,6 +1,6 @@
 """All rules as one value, and how the rules of one folder are laid over those of another."""
 
-from __future__ import annotations
+# Annotations are no texts here (`from __future__ import annotations`): msgspec would have to evaluate each of them in every run.
 
 from collections.abc import Collection, Iterable
 from typing import Protocol, TypeVar
