@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import msgspec
 
@@ -43,7 +43,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
         return any(problem.lost for problem in self.problems)
 
 
-class Part(NamedTuple):
+class Part(msgspec.Struct, frozen=True):
     """What some paths gave: all readings, understood or not, dumps, and what could not be read before it came to reading."""
 
     readings: list[Reading]
@@ -99,12 +99,12 @@ def gather(
     where no path held anything of ours.
     """
     options = options or Options()
-    every, dumps, problems = backend.part(paths, kind, options) if backend else _part(paths, table or RuleTable(known), kind, options, jobs, progress)
-    readings, strange = known_ones(every, paths)
-    told = (*problems, *strange, *(p for reading in every for p in reading.info.problems))
-    if not readings and not any(dump.ranks or dump.empty for dump in dumps):
+    part = backend.part(paths, kind, options) if backend else _part(paths, table or RuleTable(known), kind, options, jobs, progress)
+    readings, strange = known_ones(part.readings, paths)
+    told = (*part.problems, *strange, *(p for reading in part.readings for p in reading.info.problems))
+    if not readings and not any(dump.ranks or dump.empty for dump in part.dumps):
         raise NothingToReadError(nothing_in(paths, told))
-    return Evidence(readings=tuple(readings), dumps=tuple(dumps), problems=told)
+    return Evidence(readings=tuple(readings), dumps=tuple(part.dumps), problems=told)
 
 
 def _part(paths: Sequence[str], table: RuleTable, kind: Kind | None, options: Options, jobs: int, progress: Progress | None) -> Part:

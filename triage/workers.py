@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Thread
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
 
 from triage.knowledge.table import RuleTable
 from triage.model import Kind
@@ -28,7 +29,7 @@ BATCHES_EACH = 8  # batches a process gets, so that none is left with all the re
 LOOK_EVERY = 0.1  # seconds
 
 
-class Task(NamedTuple):
+class Task(msgspec.Struct, frozen=True):
     """A source to read, its place among all, its kind where that is known, and the bytes of its files on disk.
 
     `is_shared`: all of it can be opened by another process; a pipe's bytes come once.
@@ -57,7 +58,7 @@ class Progress(Protocol):
 Batch = tuple[Task, ...]  # for one process to read in one go
 
 
-class _Shared(NamedTuple):
+class _Shared(msgspec.Struct, frozen=True):
     """What the processes have in common: rules, options, how many bytes they have read, all of them, and whether they shall stop."""
 
     table: RuleTable
@@ -157,6 +158,8 @@ def _read_at_once(
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
     """Ctrl-C is heard at the end: between the fork of a process and the note of it, the pool would wait for it for ever."""
+    import signal
+
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -187,6 +190,8 @@ def _done(waiting: dict[Future[bytes], Batch], shared: _Shared, told: Callable[[
 
 def _begin() -> None:
     """A process begins: Ctrl-C, which all of a terminal's processes get, is for the one that asked to hear; with its end this one ends, too."""
+    import signal
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_the_parent, daemon=True).start()
 

@@ -79,8 +79,8 @@ def test_the_first_frame_of_a_whole_traceback_is_the_program_and_not_an_import()
         '  File "/src/vllm/examples/ask.py", line 9, in <module>\n'
     )
     imported = '    import vllm\n  File "/src/vllm/__init__.py", line 3, in <module>\n'
-    assert ending(f"{log}TypeError: no")[0][-1] == "/src/vllm/examples/ask.py:9 <program>"
-    assert ending(f"{log}{imported}TypeError: no")[0][1:] == ("/src/vllm/examples/ask.py:9 <program>", "/src/vllm/__init__.py:3 <module>")
+    assert ending(f"{log}TypeError: no").frames[-1] == "/src/vllm/examples/ask.py:9 <program>"
+    assert ending(f"{log}{imported}TypeError: no").frames[1:] == ("/src/vllm/examples/ask.py:9 <program>", "/src/vllm/__init__.py:3 <module>")
 
 
 def test_of_a_traceback_without_its_beginning_nobody_knows_which_frame_is_the_program() -> None:

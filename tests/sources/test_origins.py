@@ -24,9 +24,9 @@ def test_every_position_maps_to_where_its_byte_stands(raw: bytes, numbered: bool
     assert bytes(raw[i] for i in where) == text
     origins = Stripped(1000, 5 if numbered else 0, raw)
     for position in draw.draw(st.permutations(range(len(text)))):
-        offset, number = origins.origin(text, position)
-        assert offset == 1000 + where[position]
-        assert number == (5 + raw.count(b"\n", 0, where[position]) if numbered else 0)
+        origin = origins.origin(text, position)
+        assert origin.offset == 1000 + where[position]
+        assert origin.number == (5 + raw.count(b"\n", 0, where[position]) if numbered else 0)
 
 
 def test_lines_far_apart_are_found_by_counting() -> None:
@@ -34,6 +34,6 @@ def test_lines_far_apart_are_found_by_counting() -> None:
     text = stripped(raw)
     origins = Stripped(0, 1, raw)
     for number in (0, 3 * STEP, 17, 4 * STEP - 1, 2 * STEP):
-        offset, line = origins.origin(text, text.index(b"line %d\n" % number))
-        assert raw[offset:].startswith(b"line %d\x1b" % number)
-        assert line == number + 1
+        origin = origins.origin(text, text.index(b"line %d\n" % number))
+        assert raw[origin.offset :].startswith(b"line %d\x1b" % number)
+        assert origin.number == number + 1

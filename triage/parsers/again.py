@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
-from typing import NamedTuple
+
+import msgspec
 
 from triage.knowledge.scanner import Hits
 from triage.sources.clock import Clock
@@ -15,7 +16,7 @@ from triage.sources.pieces import Piece
 MARK = 512  # bytes of a line by which a part of a file is known again
 
 
-class Stretch(NamedTuple):
+class Stretch(msgspec.Struct, frozen=True):
     """A part of a file, from `offset` on, and its place in the order of the source. `mark` are bytes that stand `at` bytes inside it."""
 
     order: int

@@ -7,7 +7,8 @@ Told(stamp='2026/10/10 01:02:03.123', gpu='1', used=21890.0, total=None, free=No
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from triage.expressions import compiled_later
 
@@ -23,7 +24,7 @@ MOST_GPUS = 64
 SHARE = 100  # what goes no higher may be a utilisation or a temperature
 
 
-class Told(NamedTuple):
+class Told(msgspec.Struct, frozen=True):
     """One row: MiB, None where it does not say."""
 
     stamp: str
@@ -34,7 +35,7 @@ class Told(NamedTuple):
     pid: int | None
 
 
-class Columns(NamedTuple):
+class Columns(msgspec.Struct, frozen=True):
     """The position of each column that counts, by what it means: stamp, gpu, used, total, free, pid."""
 
     at: dict[str, int]

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, tzinfo
 from itertools import chain, islice
-from typing import NamedTuple
 
 import msgspec
 
@@ -38,7 +37,7 @@ MOSTLY = 0.8
 ROUNDING = 2.0  # MiB by which parts that are rounded each miss their total
 
 
-class Row(NamedTuple):
+class Row(msgspec.Struct, frozen=True):
     """One line without its envelope, when it was written as far as the envelope tells, and its number in the source."""
 
     text: str
@@ -57,7 +56,7 @@ class MemorySample(msgspec.Struct, frozen=True):
     pid: int | None = None
 
 
-class MemoryLog(NamedTuple):
+class MemoryLog(msgspec.Struct, frozen=True):
     """The samples in order, what had to be assumed to read them, and how many lines were none."""
 
     samples: tuple[MemorySample, ...]

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from triage.knowledge.scanner import Hits
 from triage.model import Event, Instant, Place, Seconds
@@ -25,7 +26,7 @@ STAMPLESS_PASSED = 16
 READ_AGAIN = 8  # pieces of a file at each end of an outage
 
 
-class Beat(NamedTuple):
+class Beat(msgspec.Struct, frozen=True):
     """One periodic line: its place in the order of the source, the index of its rule, its bytes, and how they are laid out."""
 
     order: int

@@ -14,14 +14,15 @@ Tag(process='Worker_TP3', pid=812, rank=3, level='ERROR', message='WorkerProc hi
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+
+import msgspec
 
 from triage.expressions import compiled_later
 
 LONGEST_KEPT = 512
 
 
-class Tag(NamedTuple):
+class Tag(msgspec.Struct, frozen=True):
     """The speaker of a line, and the line without that."""
 
     process: str = ""

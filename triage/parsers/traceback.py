@@ -7,7 +7,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Protocol, TypeVar
+
+import msgspec
 
 from triage.expressions import compiled_later
 from triage.parsers.tags import Tag, tag
@@ -39,7 +41,7 @@ class HasText(Protocol):
 L = TypeVar("L", bound=HasText)
 
 
-class Traceback(NamedTuple):
+class Traceback(msgspec.Struct, frozen=True):
     """Frames innermost last, and whether the exception was raised while another was being handled.
 
     `quoted`: the line is the source text of a frame, which quotes what it would raise. `ignored`: nobody met the exception, which was

@@ -7,11 +7,12 @@ sample of the others: what the engine said and went on from. All of it is bounde
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
+import msgspec
+
+from triage.expressions import compiled_later
 from triage.knowledge.scanner import Hits
 from triage.model import Event, Place
 from triage.parsers.again import Again, Stretch
@@ -30,10 +31,10 @@ READ_AGAIN = 8  # parts of a file that are read again for the last lines before 
 LONGEST = 2048
 GIST = 160
 _DIGITS = b"0123456789"
-_FRAME = re.compile(rb"\] {3}")  # engines repeat their prefix, with the level of an error, before each line of a traceback
+_FRAME = compiled_later(rb"\] {3}")  # engines repeat their prefix, with the level of an error, before each line of a traceback
 
 
-class Kept(NamedTuple):
+class Kept(msgspec.Struct, frozen=True):
     """One line: its place in the order of the source, its bytes, where a rule hit, where it stands, and how it is laid out."""
 
     order: int
@@ -43,7 +44,7 @@ class Kept(NamedTuple):
     layout: frozenset[str]
 
 
-class Loud(NamedTuple):
+class Loud(msgspec.Struct, frozen=True):
     """A line in a piece: where it begins, the hit in it, and its bytes."""
 
     begin: int

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, Protocol, cast
+from typing import Protocol, cast
+
+import msgspec
 
 AT_ONCE = 1 << 18  # bytes that one call may give: a compression bomb then costs time, not memory
 GZIP_MAGIC = b"\x1f\x8b\x08"
@@ -175,7 +177,7 @@ class ZstandardDecoder:
 Loaded = tuple[Callable[[], Decoder], type[Exception]]
 
 
-class Codec(NamedTuple):
+class Codec(msgspec.Struct, frozen=True):
     """A compressed format: its name, its magic bytes, and what loads the maker of its decoders and the error they raise."""
 
     name: str

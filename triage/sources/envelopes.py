@@ -28,7 +28,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import NamedTuple
 
 import msgspec
 
@@ -61,7 +60,7 @@ class Envelope(msgspec.Struct, frozen=True):
     invocation: str = ""
 
 
-class _Form(NamedTuple):
+class _Form(msgspec.Struct, frozen=True):
     """A row of the table. A form that plain text may look like counts only where the head of the file is written in it."""
 
     name: str

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+import msgspec
 
 from triage.expressions import compiled_later
 
@@ -29,7 +31,7 @@ def stripped(raw: bytes) -> bytes:
     return _ESCAPES.sub(b"", raw.removeprefix(_MARK)).replace(b"\0", b"")
 
 
-class Origin(NamedTuple):
+class Origin(msgspec.Struct, frozen=True):
     """A place in the raw file: byte offset and line number (1-based; 0 where lines are not numbered)."""
 
     offset: int

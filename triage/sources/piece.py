@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from triage.model import Instant, Place
 
@@ -15,7 +16,7 @@ REACH = 400  # lines that are passed over in search of one of the same stream
 KEPT_LINES = 512  # tracebacks of several ranks stand between each other, so the same lines are gone by again and again
 
 
-class Lead(NamedTuple):
+class Lead(msgspec.Struct, frozen=True):
     """How and where a line begins that goes on in a later piece."""
 
     text: bytes

@@ -6,7 +6,7 @@ They are shown, and unknown incidents are told apart by them; they never name a 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import msgspec
 
@@ -34,7 +34,7 @@ class Loud(Protocol):
         ...
 
 
-class Stretch(NamedTuple):
+class Stretch(msgspec.Struct, frozen=True):
     """Where in a source the lines of one incident may stand, and where in it the end is, all by order; and where that life began."""
 
     began: int

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import msgspec
 
@@ -30,7 +29,7 @@ def unexplained(candidates: Sequence[Candidate]) -> list[Candidate]:
     for candidate in candidates:
         by_rule.setdefault(candidate.event.rule, []).append(candidate)
     ones = [_SameRule(found) for found in by_rule.values() if found[0].signature.explains]
-    able = {rule: [(one, ways) for one in ones if any(ways := _Ways.between(one.first, found[0]))] for rule, found in by_rule.items()}
+    able = {rule: [(one, ways) for one in ones if (ways := _Ways.between(one.first, found[0])).is_any] for rule, found in by_rule.items()}
     explained = {id(c) for c in candidates if any(one.lead(c.event, ways) for one, ways in able[c.event.rule])}
     lines = {c.event.line for c in candidates if id(c) in explained}
     return [c for c in candidates if id(c) not in explained and not (c.signature.generic and c.event.line in lines)]
@@ -63,7 +62,7 @@ def explains(one: Candidate, other: Candidate) -> bool:
     return _Ways.between(one, other).lead(one.event, other.event)
 
 
-class _Ways(NamedTuple):
+class _Ways(msgspec.Struct, frozen=True):
     """How one rule may explain another's lines: as the kernel's word, or as an error that stays true of its process.
 
     A call that meets such an error before it is named is what its rule names beside the star.
@@ -71,6 +70,10 @@ class _Ways(NamedTuple):
 
     kernel: bool
     lasting: bool
+
+    @property
+    def is_any(self) -> bool:
+        return self.kernel or self.lasting
 
     @classmethod
     def between(cls, one: Candidate, other: Candidate) -> _Ways:

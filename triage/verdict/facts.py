@@ -7,7 +7,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
+
+import msgspec
 
 from triage.expressions import compiled_later
 from triage.model import Event, Facts, Family, Incident
@@ -24,7 +26,7 @@ _NO_CODE_OF_ITS_OWN = compiled_later(r"^<|/lib/python3\.\d+/(?!(?:site|dist)-pac
 Kind = Literal["", "prefill", "decode"]
 
 
-class Step(NamedTuple):
+class Step(msgspec.Struct, frozen=True):
     """A step: what kind, and how many tokens it had, how many of them in its longest prefill, of how many requests."""
 
     kind: Kind = ""

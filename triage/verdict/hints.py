@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import zip_longest
-from typing import NamedTuple
+
+import msgspec
 
 from triage.knowledge.load import Knowledge
 from triage.model import Boot, Event, Hint, Seconds, Verdict
@@ -101,7 +102,7 @@ def _prefills(name: str, members: Sequence[Verdict]) -> Iterator[Hint]:
 # --------------------------------------------------------------------------------------------------- after a new version
 
 
-class Change(NamedTuple):
+class Change(msgspec.Struct, frozen=True):
     """Where a stream's boots changed their versions: the first boot with the new ones, and seconds of life before it and since."""
 
     boot: Boot
