@@ -156,7 +156,12 @@ def looks_like_kernel_log(lines: Sequence[str]) -> bool:
 def is_kernel_line(line: str) -> bool:
     """Whether one line is the kernel's."""
     text = line.lstrip()[:400]
-    return bool(_STAMPED.match(text) or _BARE.match(text))
+    return bool((_may_be_stamped(text) and _STAMPED.match(text)) or _BARE.match(text))
+
+
+def _may_be_stamped(text: str) -> bool:
+    """Whether a line has what a stamped one begins with or names; most engines' first lines have none of it."""
+    return text.startswith(("<", "[")) or "kern" in text or "," in text[:4]
 
 
 def _with_xid(event: Event, facts: tuple[int, str, int | None, str], xids: dict[int, Xid]) -> Event:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -12,7 +13,6 @@ from triage.knowledge.table import RuleTable
 from triage.model import Event, Instant, Kind, Outage, Probe, Problem, Seconds, SourceInfo
 from triage.parsers import kernel
 from triage.parsers.engine import EngineParser
-from triage.parsers.gpu_memory import MemorySample, Row, parse
 from triage.parsers.options import Options
 from triage.parsers.pulse import Pulse
 from triage.parsers.sniff import probe_rows, speaks_like_an_engine
@@ -23,6 +23,9 @@ from triage.sources.find import Source
 from triage.sources.opening import identity, written_at
 from triage.sources.paths import STDIN, is_lasting
 from triage.sources.pieces import HEAD, Line, Piece, lines_of, pieces
+
+if TYPE_CHECKING:
+    from triage.parsers.gpu_memory import MemorySample
 
 EDGE_LINES = 200
 LINES_TRIED = 50
@@ -144,6 +147,8 @@ def read_source(source: Source, kind: Kind, table: RuleTable, options: Options, 
 
 def _memory(source: Source, read: Iterator[Piece], tally: Tally, problems: list[Problem], options: Options) -> Reading:
     """Samples of device memory, and a word about what had to be assumed and what was none."""
+    from triage.parsers.gpu_memory import Row, parse
+
     rows = (Row(line.text, line.outer) for piece in read for line in lines_of(piece))
     log = parse(rows, zone_of(options.tz))
     stamps = [sample.at for sample in log.samples if sample.at]

@@ -9,7 +9,6 @@ from itertools import islice
 
 from triage.expressions import compiled_later
 from triage.model import Kind
-from triage.parsers.gpu_memory import looks_like_gpu_memory
 from triage.parsers.kernel import is_kernel_line, looks_like_kernel_log
 from triage.sources.pieces import looks_binary
 
@@ -69,7 +68,7 @@ def sniff(name: str, head: bytes, lines: Iterable[str]) -> Kind | None:
         return "kernel"
     if any(_ENGINE.search(line) for line in first):
         return "engine"
-    if looks_like_gpu_memory(first):
+    if _is_gpu_memory(first):
         return "gpu_memory"
     return "probe" if _is_probe_log(first) else "engine"
 
@@ -97,6 +96,12 @@ def _is_dump(head: bytes, name: str) -> bool:
     from triage.parsers.flight_recorder import looks_like_dump
 
     return looks_like_dump(head, name)
+
+
+def _is_gpu_memory(lines: Sequence[str]) -> bool:
+    from triage.parsers.gpu_memory import looks_like_gpu_memory
+
+    return looks_like_gpu_memory(lines)
 
 
 def _is_probe_log(lines: Sequence[str]) -> bool:

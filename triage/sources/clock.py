@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections import Counter
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
+from triage.expressions import compiled_later
 from triage.model import How, Instant, Place, Seconds
 
 from .stamps import Stamp, inner_stamps
@@ -30,7 +30,7 @@ STREAMS = 4096  # streams of one source that are followed
 LOOK_BACK = 400  # lines in which a line without a stamp looks for one
 
 _QUARTER = timedelta(minutes=15)
-_OFFSET = re.compile(r"(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d\d))?", re.ASCII)
+_OFFSET = compiled_later(r"(?:UTC|GMT)?([+-])([0-9]{1,2})(?::?([0-9][0-9]))?")
 
 
 class _Places(Protocol):

@@ -12,7 +12,6 @@ from itertools import chain, islice
 
 from triage.model import Instant, Problem
 
-from .ahead import one_ahead
 from .clock import STREAMS, Clock, stamped
 from .cutting import Block, Bytes, blocks
 from .envelopes import LONGEST, SEVERAL_HOSTS, has_several_hosts, layout_of
@@ -55,7 +54,7 @@ def pieces(
     ahead = look is not None and _is_big(source.files)
     try:
         read = _all(source, clock, max(size, 2), [] if problems is None else problems, numbered, look if ahead else None)
-        for piece in chain(one_ahead(read) if ahead else read, (None,)):
+        for piece in chain(_ahead(read) if ahead else read, (None,)):
             if piece is not None and piece.is_first:
                 _learn_the_year(piece, clock)
             if current is not None:
@@ -74,6 +73,12 @@ def pieces(
         clock.follow(None)
         if current is not None:
             current.earlier = current.later = None
+
+
+def _ahead(read: Iterator[Piece]) -> Iterator[Piece]:
+    from .ahead import one_ahead  # a small log needs no thread
+
+    return one_ahead(read)
 
 
 def first_piece(source: Source, clock: Clock, size: int = HEAD) -> Piece | None:

@@ -62,7 +62,7 @@ def _counted_inside(places: dict[str, Log]) -> set[Log]:
     numbered: dict[Log, dict[int, str]] = {}
     for path, (folder, file) in places.items():
         name = plain_name(file)
-        if found := _NUMBERED_INSIDE.fullmatch(name):
+        if _has_figure(name) and (found := _NUMBERED_INSIDE.fullmatch(name)):
             numbered.setdefault((folder, found["base"] + found["suffix"]), {}).setdefault(int(found["number"]), path)
     for path, (folder, file) in places.items():
         if (log := (folder, plain_name(file))) in numbered and numbered[log].setdefault(0, path) != path:
@@ -80,9 +80,16 @@ def _is_one_log(files: dict[int, str]) -> bool:
     return ordered and len(stamps) == len(numbers)
 
 
+def _has_figure(name: str) -> bool:
+    """Whether a name may have a number or a date."""
+    return any(map(str.isdecimal, name))
+
+
 def _place(folder: str, file: str, present: set[Log], counted: set[Log]) -> tuple[Log, tuple[int, int, str]]:
     """The log that a file belongs to, and its age among that log's files."""
     name = plain_name(file)
+    if not _has_figure(name):
+        return (folder, name), (LIVE, 0, "")
     pod_file = _POD_FILE.fullmatch(name)
     if pod_file and _POD_FOLDER.fullmatch(os.path.basename(os.path.dirname(folder))):
         return (folder, ""), (LIVE, int(pod_file["restart"]), pod_file["date"] or "~")

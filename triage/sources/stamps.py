@@ -18,7 +18,10 @@ import re
 
 import msgspec
 
+from triage.expressions import compiled_later
+
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_DIGITS = "0123456789"
 FAR_ENOUGH = 1024  # characters of a line in which its own stamp is looked for
 
 
@@ -39,16 +42,19 @@ class Stamp(msgspec.Struct, frozen=True):
 
 
 _MONTH = f"(?P<name>{'|'.join(MONTHS)})"
-_WEEKDAY = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
+_WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_WEEKDAY = f"(?:{'|'.join(_WEEKDAYS)})"
 _TIME = r"(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)"
 _FRACTION = r"(?:[.,](?P<fraction>\d{1,9})\d*)?"
 _OFFSET = r"(?P<zone>Z|[+-]\d\d(?::?\d\d)?)"
 _DATE = r"(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)"
 _PROCESS = r"(?:\([^()]{1,80}\) ?){0,3}"
-_LEVEL = "(?:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)"
+_LEVELS = ("DEBUG", "INFO", "WARN", "WARNING", "ERROR", "CRITICAL", "FATAL")
+_LEVEL = f"(?:{'|'.join(_LEVELS)})"
+_GLOG = "IWEF"  # the first letter of a level
 
 _OUTER = tuple(
-    re.compile(pattern, re.ASCII)
+    compiled_later(pattern, re.ASCII)
     for pattern in (
         rf"{_DATE}[T ]{_TIME}{_FRACTION}(?: ?{_OFFSET})?$",
         rf"{_MONTH} +(?P<day>\d{{1,2}}) {_TIME}{_FRACTION}$",
@@ -56,24 +62,22 @@ _OUTER = tuple(
     )
 )
 
-_FIRST = tuple(  # the line's first words
-    re.compile(pattern, re.ASCII)
-    for pattern in (
-        rf"{_PROCESS}(?:{_LEVEL}:? +)?\[?{_DATE}[T ]{_TIME}{_FRACTION}(?: ?{_OFFSET}\b)?(?!\d)",
-        rf"{_PROCESS}\[(?P<month>\d\d)/(?P<day>\d\d)/(?P<year>\d{{4}})-{_TIME}{_FRACTION}\]",
-        rf"\[{_WEEKDAY} {_MONTH} +(?P<day>\d{{1,2}}) {_TIME} (?P<year>\d{{4}})\]",
-        rf"{_MONTH} +(?P<day>\d{{1,2}}) {_TIME}{_FRACTION}(?!\d)",
-        rf"{_PROCESS}[IWEF](?P<date>\d{{3,4}}) {_TIME}{_FRACTION}(?!\d)",
+_FIRST = tuple(  # the line's first words, behind what a line that has them can begin with
+    (begins, compiled_later(pattern, re.ASCII))
+    for begins, pattern in (
+        (("(", "[", *_LEVELS, *_DIGITS), rf"{_PROCESS}(?:{_LEVEL}:? +)?\[?{_DATE}[T ]{_TIME}{_FRACTION}(?: ?{_OFFSET}\b)?(?!\d)"),
+        (("(", "["), rf"{_PROCESS}\[(?P<month>\d\d)/(?P<day>\d\d)/(?P<year>\d{{4}})-{_TIME}{_FRACTION}\]"),
+        (tuple(f"[{day}" for day in _WEEKDAYS), rf"\[{_WEEKDAY} {_MONTH} +(?P<day>\d{{1,2}}) {_TIME} (?P<year>\d{{4}})\]"),
+        (MONTHS, rf"{_MONTH} +(?P<day>\d{{1,2}}) {_TIME}{_FRACTION}(?!\d)"),
+        (("(", *_GLOG), rf"{_PROCESS}[{_GLOG}](?P<date>\d{{3,4}}) {_TIME}{_FRACTION}(?!\d)"),
     )
 )
-_INSIDE = tuple(  # anywhere: a progress bar or a prefix of the user's own may stand before it
-    re.compile(pattern, re.ASCII)
-    for pattern in (
-        rf"(?<![A-Z]){_LEVEL} (?P<month>\d\d)-(?P<day>\d\d) {_TIME} (?=\[?[^\s\]:]{{1,200}}:\d+\])",
-        rf"\[[IWEF](?P<date>\d{{3,4}}) {_TIME}{_FRACTION}(?!\d)",
-    )
+_WITH_LEVEL = compiled_later(  # anywhere, as the next: a progress bar or a prefix of the user's own may stand before it
+    rf"(?<![A-Z]){_LEVEL} (?P<month>\d\d)-(?P<day>\d\d) {_TIME} (?=\[?[^\s\]:]{{1,200}}:\d+\])", re.ASCII
 )
-_CLOCK = re.compile(_TIME, re.ASCII)
+_IN_BRACKETS = compiled_later(rf"\[[{_GLOG}](?P<date>\d{{3,4}}) {_TIME}{_FRACTION}(?!\d)", re.ASCII)
+_BRACKETS = tuple(f"[{letter}" for letter in _GLOG)
+_CLOCK = compiled_later(_TIME, re.ASCII)
 
 
 def outer_stamp(text: str) -> Stamp | None:
@@ -87,9 +91,9 @@ def inner_stamps(text: str) -> list[Stamp]:
     near = text[:FAR_ENOUGH]
     if not _CLOCK.search(near):
         return []
-    first = (pattern.match(near) for pattern in _FIRST)
-    inside = (pattern.search(near) for pattern in _INSIDE)
-    return [_stamp(found) for found in (*first, *inside) if found]
+    first = (pattern.match(near) for begins, pattern in _FIRST if near.startswith(begins))
+    in_brackets = _IN_BRACKETS.search(near) if any(bracket in near for bracket in _BRACKETS) else None
+    return [_stamp(found) for found in (*first, _WITH_LEVEL.search(near), in_brackets) if found]
 
 
 def _stamp(found: re.Match[str]) -> Stamp:
