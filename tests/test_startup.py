@@ -12,6 +12,10 @@ import pytest
 ROOT = Path(__file__).parent.parent
 SLOW_TO_LOAD = {"altair", "asyncio", "duckdb", "importlib.metadata", "jinja2", "numpy", "pandas", "ray", "rich", "scipy", "sklearn", "yaml"}
 NOT_FOR_HELP = SLOW_TO_LOAD | {"dataclasses", "hyperscan", "logging", "orjson", "sqlite3", "tabulate"}
+NOT_FOR_A_HEALTHY_LOG = {
+    "bz2", "csv", "email", "gzip", "logging", "lzma", "multiprocessing", "random", "signal", "socket", "sqlite3", "tabulate", "tempfile", "tomllib",
+    "triage.knowledge.fragments", "triage.parsers.gpu_memory", "triage.parsers.probe", "triage.sources.ahead", "triage.sources.remote",
+}  # fmt: skip
 
 RUN_AND_TELL = """
 import json, sys
@@ -46,3 +50,11 @@ def test_a_cron_run_that_judges_the_ledger_waits_for_no_statistics() -> None:
     journal = ("--ledger", "fixtures/two-fixes/ledger.jsonl")
     assert not modules_after("ledger", "fixtures/two-fixes/logs", *journal, "--format", "json") & SLOW_TO_LOAD
     assert not modules_after("power", "--runs", "12", "--each", "10m", "--rate", "1/d") & SLOW_TO_LOAD
+
+
+def test_a_small_log_of_a_healthy_engine_waits_for_nothing_that_only_others_need(tmp_path: Path) -> None:
+    line = "INFO 11-20 05:51:{:02} [loggers.py:123] Engine 000: Avg prompt throughput: 1.0 tokens/s, Avg generation throughput: 9.5 tokens/s\n"
+    log = tmp_path / "vllm.log"
+    log.write_text("".join(map(line.format, range(60))))
+    modules_after("classify", str(log), "--format", "json")  # which may have to compile the rules
+    assert not modules_after("classify", str(log), "--format", "json") & (SLOW_TO_LOAD | NOT_FOR_A_HEALTHY_LOG)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -233,3 +235,8 @@ def test_xid_reads_back_what_the_driver_writes(number: int, pid: int, detail: st
 
 def test_meanings_are_our_own_words_and_end_with_a_stop() -> None:
     assert all(isinstance(entry, Xid) and entry.meaning.endswith(".") for entry in XIDS.xids)
+
+
+@given(st.from_regex(re.compile(kernel._STAMPED.pattern)))
+def test_what_looks_stamped_is_tried(text: str) -> None:
+    assert kernel._STAMPED.match(text) is None or kernel._may_be_stamped(text)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from triage.sources.envelopes import LONGEST, Envelope, layout_of, opened
+from triage.sources.envelopes import FORMS, LONGEST, Envelope, layout_of, opened
 from triage.sources.stamps import Stamp
 
 STAMP = Stamp(2026, 11, 1, 9, 43, 0, 0.25, "Z")
@@ -154,3 +156,10 @@ def test_any_bytes_can_be_opened(noise: bytes, layout: set[str]) -> None:
     line = noise.decode("latin-1")[:LONGEST]
     assert 0 <= opened(line, frozenset(layout)).length <= len(line)
     layout_of(noise)
+
+
+@given(st.data())
+def test_each_line_of_a_form_has_what_that_form_needs(draw: st.DataObject) -> None:
+    form = draw.draw(st.sampled_from(FORMS))
+    line = draw.draw(st.from_regex(re.compile(form.pattern.pattern, form.pattern.flags)))
+    assert form.pattern.match(line) is None or form.match(line)

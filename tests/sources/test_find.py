@@ -5,14 +5,18 @@ from __future__ import annotations
 import bz2
 import gzip
 import os
+import re
 import socket
 import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from triage.model import Problem
+from triage.sources import rotation
 from triage.sources.find import Source, find
 from triage.sources.rotation import rotations
 
@@ -272,3 +276,8 @@ class TestNumbersBeforeTheSuffix:
     )
     def test_others_are_logs_of_their_own(self, stamps: dict[str, str], tmp_path: Path) -> None:
         assert self.grouped(tmp_path, stamps) == [[name] for name in stamps]
+
+
+@given(st.sampled_from((rotation._DATED, rotation._DATED_INSIDE, rotation._NUMBERED, rotation._NUMBERED_INSIDE, rotation._POD_FILE)), st.data())
+def test_only_a_name_with_a_figure_is_a_rotation(pattern: re.Pattern[str], draw: st.DataObject) -> None:
+    assert rotation._has_figure(draw.draw(st.from_regex(re.compile(pattern.pattern, pattern.flags), fullmatch=True)))

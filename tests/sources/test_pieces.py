@@ -19,9 +19,10 @@ from hypothesis import strategies as st
 
 from triage.model import Instant, Place, Problem
 from triage.sources.clock import Clock, carried
-from triage.sources.cutting import OVERLAP, blocks
+from triage.sources.cutting import GROWTH, OVERLAP, SMALL, blocks
 from triage.sources.find import Source
 from triage.sources.lines import LONGEST_TEXT
+from triage.sources.opening import Stream
 from triage.sources.pieces import Line, Piece, first_piece, pieces, texts_of
 
 REFERENCE = datetime(2026, 11, 2, tzinfo=UTC).timestamp()
@@ -471,3 +472,12 @@ def test_memory_does_not_grow_with_the_file(content: bytes, compress: type[bytes
         assert tracemalloc.get_traced_memory()[1] < 6_000_000
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("length", [SMALL - 1, SMALL, SMALL + 1, GROWTH * SMALL - 1, GROWTH * SMALL, GROWTH * SMALL + 1, (1 << 20) - 1])
+def test_what_is_smaller_than_a_block_is_one_however_its_buffer_grew(length: int, tmp_path: Path) -> None:
+    content = (b"one line of sixteen\n" * (length // 20 + 1))[:length]
+    (tmp_path / "x").write_bytes(content)
+    with Stream(str(tmp_path / "x"), []) as stream:
+        found = [block for block in blocks(stream, 1 << 20) if block.raw]
+    assert [block.raw for block in found] == [content]

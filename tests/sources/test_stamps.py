@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from triage.sources import stamps
 from triage.sources.stamps import FAR_ENOUGH, Stamp, inner_stamps, outer_stamp
 
 
@@ -88,3 +91,15 @@ def test_any_text_can_be_read(text: str) -> None:
 @given(st.from_regex(r"\A(\(W pid=1\) )?\[?[EI](NFO)? ?[0-9]{2,4}[-/ ][0-9]{2} [0-9:]{6,9}(\.[0-9]{1,12})? \[?f:[0-9]+\] \Z"))
 def test_what_only_looks_like_a_stamp_can_be_read(text: str) -> None:
     assert all(isinstance(stamp, Stamp) for stamp in inner_stamps(text))
+
+
+@given(st.data())
+def test_what_has_a_stamp_begins_with_what_its_pattern_is_tried_for(draw: st.DataObject) -> None:
+    begins, pattern = draw.draw(st.sampled_from(stamps._FIRST))
+    text = draw.draw(st.from_regex(re.compile(pattern.pattern, pattern.flags)))
+    assert pattern.match(text) is None or text.startswith(begins)
+
+
+@given(st.from_regex(re.compile(stamps._IN_BRACKETS.pattern, re.ASCII)))
+def test_what_stands_in_brackets_has_one_of_the_letters_it_is_tried_for(text: str) -> None:
+    assert any(bracket in text for bracket in stamps._BRACKETS)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import io
+from collections.abc import Iterable
 from typing import Any
 
 from triage.model import Boot, Event, Facts, Findings, Hint, Incident, Instant, Opinion, Outage, Place, Verdict
@@ -33,11 +33,7 @@ def as_jsonl(findings: Findings) -> str:
 
 def as_csv(findings: Findings) -> str:
     """One row an incident, tidy, with a header."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(CSV_COLUMNS)
-    writer.writerows(_csv_row(v) for v in findings.verdicts)
-    return out.getvalue().rstrip("\n")
+    return _as_rows(CSV_COLUMNS, (_csv_row(v) for v in findings.verdicts))
 
 
 def counts_as_jsonl(findings: Findings, by: str) -> str:
@@ -47,10 +43,16 @@ def counts_as_jsonl(findings: Findings, by: str) -> str:
 
 def counts_as_csv(findings: Findings, by: str) -> str:
     """One row for each group and class, with a header; times to death in seconds."""
+    return _as_rows((by, *COUNT_COLUMNS), (_count_row(row) for row in rows(findings, by)))
+
+
+def _as_rows(header: Iterable[str], told: Iterable[Iterable[object]]) -> str:
+    import csv
+
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow((by, *COUNT_COLUMNS))
-    writer.writerows(_count_row(row) for row in rows(findings, by))
+    writer.writerow(header)
+    writer.writerows(told)
     return out.getvalue().rstrip("\n")
 
 
