@@ -144,7 +144,7 @@ def layout_of(head: bytes) -> frozenset[str]:
     found = [line for line in head.split(b"\n", HEAD_LINES)[:HEAD_LINES] if line.strip()]
     lines = [line.decode("latin-1") for line in found[:: len(found) // HEAD_SAMPLE or 1]]
     begun = Counter(form.name for line in lines for form in _DOUBTFUL.get(line[:1], ()) if form.match(line))
-    stamped = sum(bool(_STAMPED.match(line)) for line in lines)
+    stamped = sum(bool(_STAMPED.match(line)) for line in lines) if SHORT_ISO in begun else 0
     seen = {name for name, count in begun.items() if 3 * count >= len(lines) and (name != SHORT_ISO or count >= NEARLY_ALL * stamped)}
     return frozenset(seen | {"compose exit"} if "compose" in seen else seen)
 

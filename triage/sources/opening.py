@@ -5,12 +5,12 @@ from __future__ import annotations
 import codecs
 import io
 import os
-import re
 import stat
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Self
 
+from triage.expressions import compiled_later
 from triage.model import Problem
 
 from .beginnings import Raw, beginning, handed_over, opened
@@ -23,7 +23,7 @@ FIRST = 8  # bytes that tell a format: no magic number and no byte order mark is
 IDENTITY = 4096  # decompressed bytes that make a file's identity
 
 _TEXT = bytes([*b"\b\t\n\f\r\x1b", *range(32, 127), *range(128, 256)])
-_HOLE = re.compile(rb"\x00{256,}")
+_HOLE = compiled_later(rb"\x00{256,}")
 
 UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 

@@ -28,7 +28,8 @@ def is_noisy(raw: bytes) -> bool:
 
 def stripped(raw: bytes) -> bytes:
     """The bytes without terminal sequences, zeros and a byte order mark at the start."""
-    return _ESCAPES.sub(b"", raw.removeprefix(_MARK)).replace(b"\0", b"")
+    bare = raw.removeprefix(_MARK)
+    return (_ESCAPES.sub(b"", bare) if b"\x1b" in bare else bare).replace(b"\0", b"")
 
 
 class Origin(msgspec.Struct, frozen=True):
