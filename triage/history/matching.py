@@ -9,7 +9,8 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from triage.model import Event, Seconds
 
@@ -21,7 +22,7 @@ PERIODIC = ("progress", "stall")
 Kept = Callable[[Event], bool]
 
 
-class Stored(NamedTuple):
+class Stored(msgspec.Struct, frozen=True):
     """What of a stored event is needed to know it again."""
 
     id: int
@@ -37,7 +38,7 @@ class Stored(NamedTuple):
 Lines = Mapping[tuple[str, str], Sequence[Stored]]
 
 
-class Match(NamedTuple):
+class Match(msgspec.Struct, frozen=True):
     """Which stored event each new one is (by its index), per source that has any, and how much of the window that source has.
 
     Of each rule a few lines count, and of one that the source has lines of only those: of a flood each reading keeps others.
