@@ -13,7 +13,7 @@ from triage.expressions import compiled_later
 SECONDS_PER_LINE = 0.25
 QUICK = 1024  # characters: a line up to this length is looked through without a clock
 LONG_ENOUGH = 10  # characters of a text: what they let through that more of them would not is little
-_EITHER_CASE = compiled_later(r"\(\?\w*i")
+_OUR_OWN = compiled_later(r"\(\?\w*i|\[:|\{(?![\d,])")  # either case, classes by name, nearly alike: what `regex` reads as `re` does not
 
 
 class UserWords:
@@ -23,7 +23,6 @@ class UserWords:
     """
 
     def __init__(self, begins: Sequence[str], needed: Mapping[str, Sequence[str]]) -> None:
-        self._begins = tuple(begins)
         self._needed = tuple((text, begin) for begin in begins for text in needed.get(begin, ("",)) or ("",))
         self._cut = ("", "")
 
@@ -36,16 +35,21 @@ class UserWords:
             return len(raw)
         if raw.isascii():  # nearly all: what is compiled for texts does, and is not asked again of a line without an envelope
             return len(self.own_text(raw.decode("ascii")))
-        end = _first_end(found for begin in self._begins if (found := _for_bytes(begin).search(raw)))
+        possible = self._possible(raw.decode("latin-1"))
+        end = _first_end(found for begin in possible if (found := _for_bytes(begin).search(raw)))
         return len(raw) if end is None else end
 
     def own_text(self, text: str) -> str:
         """A line up to where the words of a user begin in it. Raises TimeoutError where that takes too long to tell."""
         if self._cut[0] != text:  # several rules ask about one line
-            small = text.lower()
-            possible = [begin for needed, begin in self._needed if needed in small]
+            possible = self._possible(text)
             self._cut = (text, text[: self._end(text, possible)] if possible else text)
         return self._cut[1]
+
+    def _possible(self, text: str) -> list[str]:
+        """The expressions that may match a line."""
+        small = text.lower()
+        return [begin for needed, begin in self._needed if needed in small]
 
     def _end(self, text: str, possible: Iterable[str]) -> int | None:
         limit = SECONDS_PER_LINE if len(text) > QUICK else None
@@ -60,7 +64,7 @@ def needed_texts(begins: Iterable[str]) -> dict[str, tuple[str, ...]]:
 def _needed_by(begin: str) -> tuple[str, ...]:
     from triage.knowledge.literals import literals  # rules are compiled: seldom
 
-    if not begin.isascii() or _EITHER_CASE.search(begin):  # some letters that are no ASCII match ASCII ones then
+    if not begin.isascii() or _OUR_OWN.search(begin):
         return ()
     try:
         texts = {text.decode()[:LONG_ENOUGH] for text in literals(begin.encode())}
