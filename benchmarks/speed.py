@@ -68,6 +68,15 @@ class Bench:
     def held_against_rg(self, name: str, path: Path, *, count: bool = True) -> Situation:
         return Situation(name, path.stat().st_size, {"triage": self.ours(path), "rg": self.theirs(path, count=count)})
 
+    def scan_alone(self, path: Path) -> dict[str, list[str]]:
+        """What any program in Python would take with our scanner, whatever it does with the hits."""
+        return {"scan alone": [sys.executable, "-m", "benchmarks.floor", str(path)]}
+
+    def bad_day(self, kind: str, size: int) -> Situation:
+        """A log in which every second line is a hit; rg prints the lines."""
+        path = self.log(kind, size)
+        return Situation(kind, path.stat().st_size, {"triage": self.ours(path), "rg": self.theirs(path, count=False), **self.scan_alone(path)})
+
 
 def clean(bench: Bench) -> Situation:
     """A mostly clean log; also on one processor, with grep by hand, and with cat, which is the least that reading costs."""
@@ -82,12 +91,12 @@ def clean(bench: Bench) -> Situation:
 
 def crash_loop(bench: Bench) -> Situation:
     """A crash every four hundred lines."""
-    return bench.held_against_rg("crash-loop", bench.log("crash-loop", BAD_DAY), count=False)
+    return bench.bad_day("crash-loop", BAD_DAY)
 
 
 def flood(bench: Bench) -> Situation:
     """A fault on every second line."""
-    return bench.held_against_rg("flood", bench.log("flood", BAD_DAY // 2), count=False)
+    return bench.bad_day("flood", BAD_DAY // 2)
 
 
 def incidents(bench: Bench) -> Situation:
@@ -128,12 +137,12 @@ def boots(bench: Bench) -> Situation:
 
 
 def many(bench: Bench) -> Situation:
-    """Two hundred logs, read by one process and by as many as there are processors."""
+    """Two hundred logs, read by one process and by as many as there are processors; and what the second processor gives ripgrep."""
     folder = bench.folder / "many"
     if not folder.exists():
         _cut(bench.log("clean", FILES * FILE_BYTES), folder, FILES, FILE_BYTES)
-    commands = {"triage": bench.ours(folder), "triage -j 1": bench.ours(folder, "-j", "1"), "rg": bench.theirs(folder)}
-    return Situation("200 files", FILES * FILE_BYTES, commands)
+    alone = {"triage -j 1": bench.ours(folder, "-j", "1"), "rg": bench.theirs(folder), "rg -j 1": bench.theirs("-j", "1", folder)}
+    return Situation("200 files", FILES * FILE_BYTES, {"triage": bench.ours(folder), **alone})
 
 
 def tiny(bench: Bench) -> Situation:
@@ -141,7 +150,8 @@ def tiny(bench: Bench) -> Situation:
     folder = bench.folder / "tiny"
     if not folder.exists():
         _cut(bench.log("clean", TINY * TINY_BYTES + 2_000_000), folder, TINY, TINY_BYTES)
-    return Situation("10,000 files", TINY * TINY_BYTES, {"triage": bench.ours(folder), "rg": bench.theirs(folder)})
+    commands = {"triage": bench.ours(folder), "rg": bench.theirs(folder), **bench.scan_alone(folder)}
+    return Situation("10,000 files", TINY * TINY_BYTES, commands)
 
 
 def _cut(log: Path, folder: Path, count: int, size: int) -> None:
