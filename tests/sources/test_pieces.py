@@ -355,6 +355,12 @@ def test_texts_alone_are_those_of_the_lines(content: bytes, tmp_path: Path) -> N
     assert list(texts_of(piece)) == [(line.text, line.unit) for line in lines_of(piece)]
 
 
+def test_records_are_known_behind_a_hole_that_is_longer_than_a_piece(tmp_path: Path) -> None:
+    record = b'{"log":"text\\n","stream":"stderr","time":"2026-11-01T09:43:00.1Z"}\n'
+    read = pieces(source(tmp_path, b"\0" * 1000 + record * 9), clock(), 256)
+    assert [line.text for piece in read for line in lines_of(piece)][-5:] == ["text"] * 5
+
+
 def test_texts_alone_assume_nothing_about_the_clock(tmp_path: Path) -> None:
     time = clock()
     piece = first_piece(source(tmp_path, b"Nov 01 09:43:00 gpu7 vllm[7]: text\n" * 9), time)

@@ -25,8 +25,7 @@ What an engine writes itself, such as vLLM's `(EngineCore pid=7) ERROR 11-01 09:
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 import msgspec
@@ -61,20 +60,13 @@ class Envelope(msgspec.Struct, frozen=True):
 
 
 class _Form(msgspec.Struct, frozen=True):
-    """A row of the table. A form that plain text may look like counts only where the head of the file is written in it.
-
-    `needs`: a text that every line in it holds, which is found in less time than it is tried, and compiled, for nothing.
-    """
+    """A row of the table. A form that plain text may look like counts only where the head of the file is written in it."""
 
     name: str
     begins: str  # the characters it can begin with
     pattern: re.Pattern[str]
     common: bool = True
-    needs: str = ""
-
-    def match(self, head: str, at: int = 0) -> re.Match[str] | None:
-        """Where the form stands in a line that goes on at `at`, which is one of the characters it can begin with."""
-        return self.pattern.match(head, at) if self.needs in head else None
+    holds: str = ""  # a text in each such line and few others: it is found in less time than a pattern is compiled, and tried, for nothing
 
 
 _DIGITS = "0123456789"
@@ -91,13 +83,13 @@ _RFC5424_SENDER = r"(?P<host>\S{1,255}) (?P<unit>\S{1,48}) (?P<pid>\S{1,128}) \S
 _JOURNAL = JOURNAL_COMMA.join(rf"(?P<{field}>[^\x1e\x1f]*)" for field in ("epoch", "host", "unit", "pid", "invocation", "stream"))
 
 
-def _form(name: str, begins: str, pattern: str, common: bool = True, needs: str = "") -> _Form:
-    return _Form(name, begins, compiled_later(pattern, re.ASCII), common, needs)
+def _form(name: str, begins: str, pattern: str, common: bool = True, holds: str = "") -> _Form:
+    return _Form(name, begins, compiled_later(pattern, re.ASCII), common, holds)
 
 
 FORMS = (
     _form("journald json", JOURNAL_MARK, f"{JOURNAL_MARK}{_JOURNAL}{JOURNAL_MARK}"),
-    _form("cri", _DIGITS, rf"{_RFC3339} (?:stdout|stderr) [FP](?::\S*)? ?", needs=" std"),
+    _form("cri", _DIGITS, rf"{_RFC3339} (?:stdout|stderr) [FP](?::\S*)? ?", holds=" std"),
     _form(SHORT_ISO, _DIGITS, rf"{_RFC3339} {_SENDER}", common=False),
     _form("docker -t", _DIGITS, rf"{_RFC3339}(?: |$)"),
     _form("srun", _DIGITS + " ", r" {0,5}(?P<rank>\d{1,5}): ?", common=False),
@@ -107,12 +99,12 @@ FORMS = (
     _form("mpirun", "[", r"\[\d+,(?P<rank>\d{1,5})\]<std(?:out|err)>: ?"),
     _form("journald short", _LETTERS, f"{_SYSLOG} {_SENDER}"),
     _form("journald short-full", _LETTERS, f"{_FULL} {_SENDER}"),
-    _form("compose", _LETTERS + _DIGITS, r"(?P<stream>[A-Za-z0-9][\w.-]{0,127}) *\|(?: |$)", common=False, needs="|"),
-    _form("compose exit", _LETTERS + _DIGITS, r"(?=(?P<stream>[A-Za-z0-9][\w.-]{0,127}) exited with code \d)", common=False, needs=" exited "),
+    _form("compose", _LETTERS + _DIGITS, r"(?P<stream>[A-Za-z0-9][\w.-]{0,127}) *\|(?: |$)", common=False, holds="|"),
+    _form("compose exit", _LETTERS + _DIGITS, r"(?=(?P<stream>[A-Za-z0-9][\w.-]{0,127}) exited with code \d)", common=False, holds=" exited "),
     _form("buildkite", "[", rf"\[{_RFC3339}\](?: |$)"),
-    _form("margin", " \xc2", r"(?:\xc2?\xa0| ){1,8}\|(?: |$)", common=False, needs="|"),
+    _form("margin", " \xc2", r"(?:\xc2?\xa0| ){1,8}\|(?: |$)", common=False, holds="|"),
     _form("google cloud", _LETTERS, rf"{_SEVERITY} {_RFC3339} (?:\[resource\.labels\.[^\]]{{1,200}}\] ?)*", common=False),
-    _form("table", _DIGITS, r"(?P<stamp>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,9})?) \|(?: |$)", common=False, needs=" |"),
+    _form("table", _DIGITS, r"(?P<stamp>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,9})?) \|(?: |$)", common=False, holds="|"),
     # Engines write `(Name pid=N)` too. Ray's has an address or a rank, names Ray, or stands before another one.
     _form("ray", "(", rf"\((?!{_ENGINE_OWN}){_RAY_ACTOR}(?:{_RAY_RANK})? pid=(?P<pid>\d{{1,10}})(?:{_RAY_IP})?\) ?"),
     _form("rfc 5424", "<", rf"<\d{{1,3}}>1 (?P<stamp>-|\S{{20,35}}) {_RFC5424_SENDER}"),
@@ -120,7 +112,10 @@ FORMS = (
 )
 
 
-def _by_first(forms: Iterable[_Form]) -> dict[str, tuple[_Form, ...]]:
+Forms = Mapping[str, tuple[_Form, ...]]  # by the characters that they can begin with
+
+
+def _by_first(forms: Iterable[_Form]) -> Forms:
     known = tuple(forms)
     return {first: tuple(form for form in known if first in form.begins) for first in {first for form in known for first in form.begins}}
 
@@ -141,12 +136,30 @@ def layout_of(head: bytes) -> frozenset[str]:
     A third and not more, since journalctl indents the further lines of a message and gives them no envelope. But what it stamps names its
     sender: where lines do not, `Assertion failed: ...` behind docker's stamp is no host and no unit.
     """
-    found = [line for line in head.split(b"\n", HEAD_LINES)[:HEAD_LINES] if line.strip()]
+    found = [line for line in head.split(b"\n", HEAD_LINES)[:HEAD_LINES] if line and not line.isspace()]
     lines = [line.decode("latin-1") for line in found[:: len(found) // HEAD_SAMPLE or 1]]
-    begun = Counter(form.name for line in lines for form in _DOUBTFUL.get(line[:1], ()) if form.match(line))
-    stamped = sum(bool(_STAMPED.match(line)) for line in lines) if SHORT_ISO in begun else 0
-    seen = {name for name, count in begun.items() if 3 * count >= len(lines) and (name != SHORT_ISO or count >= NEARLY_ALL * stamped)}
+    able = {form.name: form for first in {line[:1] for line in lines} for form in _DOUBTFUL.get(first, ())}
+    seen = {name for name, form in able.items() if (name != SHORT_ISO or _name_senders(form, lines)) and _is_usual(form, lines)}
     return frozenset(seen | {"compose exit"} if "compose" in seen else seen)
+
+
+def _is_usual(form: _Form, lines: Sequence[str]) -> bool:
+    """Whether a third of the lines or more are written in a form."""
+    able = [line for line in lines if form.holds in line and line[0] in form.begins]
+    return 3 * len(able) >= len(lines) and 3 * len(list(filter(form.pattern.match, able))) >= len(lines)
+
+
+def _name_senders(form: _Form, lines: Sequence[str]) -> bool:
+    """Whether nearly all lines that begin with journald's stamp are written in its form; those that come first mostly tell."""
+    named = others = 0
+    for line in lines:
+        if form.pattern.match(line):
+            named += 1
+        elif _STAMPED.match(line):
+            others += 1
+            if others > len(lines) - NEARLY_ALL * len(lines):
+                return False
+    return named >= NEARLY_ALL * (named + others)
 
 
 @lru_cache(maxsize=2)
@@ -162,7 +175,7 @@ def has_several_hosts(head: bytes, layout: frozenset[str]) -> bool:
 
 def _sender(line: bytes, layout: frozenset[str]) -> tuple[str, str]:
     """The stream and the host of a line."""
-    said, _ = _taken_off(line[:LONGEST].decode("latin-1"), layout)
+    said, _ = inside(line[:LONGEST].decode("latin-1"), layout)
     return _stream(said, SEVERAL_HOSTS in layout), said.get("host", "")
 
 
@@ -172,18 +185,18 @@ def opened(head: str, layout: frozenset[str]) -> Envelope:
     return _envelope(said, length, SEVERAL_HOSTS in layout) if said or length else NONE
 
 
-def inside(head: str, layout: frozenset[str]) -> tuple[int, str]:
-    """Where a line begins inside of its envelopes, and the unit that wrote it: what there is to know of it where nobody asks when it was."""
-    said, length = _taken_off(head, layout)
-    return length, said.get("unit", "")
+@lru_cache(maxsize=64)  # the first lines of a file are asked about for its layout and for its kind
+def inside(head: str, layout: frozenset[str]) -> tuple[Mapping[str, str], int]:
+    """What the envelopes say, as it is written there, and where the line begins inside of them: for whoever does not ask when it was."""
+    return _taken_off(head, layout)
 
 
-def _taken_off(head: str, layout: frozenset[str]) -> tuple[dict[str, str], int]:
+def _taken_off(head: str, layout: frozenset[str]) -> tuple[Mapping[str, str], int]:
     """The fields of all envelopes, and how many characters these take."""
     said: dict[str, str] = {}
     at = 0
     used: list[str] = []
-    while len(used) < DEEPEST and (found := _outermost(head, at, layout, used)):
+    while len(used) < DEEPEST and (found := _outermost(head, at, _INNER if at else _outer(layout), used)):
         for name, value in found.groupdict().items():  # the outermost speaks for all but the rank: the inner ones know it better
             if value and value != "-" and (name not in said or name == "rank"):
                 said[name] = value
@@ -191,23 +204,21 @@ def _taken_off(head: str, layout: frozenset[str]) -> tuple[dict[str, str], int]:
     return said, at
 
 
-def _outermost(head: str, at: int, layout: frozenset[str], used: list[str]) -> re.Match[str] | None:
-    for form in (_INNER if at else _outer(layout)).get(head[at : at + 1], ()):
-        if form.name not in used:
-            found = form.match(head, at)
-            if found:
-                used.append(form.name)
-                return found
+def _outermost(head: str, at: int, forms: Forms, used: list[str]) -> re.Match[str] | None:
+    for form in forms.get(head[at : at + 1], ()):
+        if form.name not in used and form.holds in head and (found := form.pattern.match(head, at)):
+            used.append(form.name)
+            return found
     return None
 
 
 @lru_cache(maxsize=64)
-def _outer(layout: frozenset[str]) -> dict[str, tuple[_Form, ...]]:
+def _outer(layout: frozenset[str]) -> Forms:
     """The forms by which a line may begin in a file of this layout, by their first characters."""
     return _by_first(form for form in FORMS if form.common or form.name in layout)
 
 
-def _envelope(said: dict[str, str], length: int, by_host: bool) -> Envelope:
+def _envelope(said: Mapping[str, str], length: int, by_host: bool) -> Envelope:
     return Envelope(
         length=length,
         stamp=outer_stamp(said.get("stamp", "")),
@@ -221,7 +232,7 @@ def _envelope(said: dict[str, str], length: int, by_host: bool) -> Envelope:
     )
 
 
-def _stream(said: dict[str, str], by_host: bool) -> str:
+def _stream(said: Mapping[str, str], by_host: bool) -> str:
     stream, host = said.get("stream") or said.get("unit", ""), said.get("host", "")
     return f"{host}/{stream}" if by_host and host and stream else stream
 

@@ -67,8 +67,8 @@ def read_line(data: bytes, begin: int, end: int, at: int, layout: frozenset[str]
 
 def read_text(raw: bytes, layout: frozenset[str]) -> tuple[str, str]:
     """The text of a whole line without carriage returns, as `read_line` gives it, and the unit that wrote it; no stamp is read."""
-    begin, unit = inside(raw[:LONGEST].decode("latin-1"), layout)
-    return clean(_cut(raw, begin, len(raw), 0)), unit
+    said, begin = inside(raw[:LONGEST].decode("latin-1"), layout)
+    return clean(_cut(raw, begin, len(raw), 0)), said.get("unit", "")
 
 
 def clean(raw: bytes) -> str:

@@ -7,13 +7,13 @@ journalctl -o json, vLLM's JSON) are rewritten into lines. Lines are cut out, an
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 
 from triage.model import Instant, Problem
 
 from .clock import STREAMS, Clock, stamped
-from .cutting import Block, Bytes, blocks
+from .cutting import Block, blocks
 from .envelopes import LONGEST, SEVERAL_HOSTS, has_several_hosts, layout_of
 from .find import Source
 from .lines import Line, read_text
@@ -86,7 +86,7 @@ def first_piece(source: Source, clock: Clock, size: int = HEAD) -> Piece | None:
     for file in reversed(source.files):
         first = head(file, size)
         whole = first[: first.rfind(b"\n") + 1] if len(first) == size else first
-        piece = next(_Reader(source.name, clock).pieces(file, _Given(whole or first), size + 1, []), None)
+        piece = next(_Reader(source.name, clock, numbered=False).pieces(file, [Block(whole or first, 0, last=True)], lambda: 0, []), None)
         if piece is not None:
             return piece
     return None
@@ -105,8 +105,13 @@ def texts_of(piece: Piece) -> Iterator[tuple[str, str]]:
     """The text of every line of a piece that begins a file, and the unit that wrote it: as `lines_of`, but no stamp is read."""
     if b"\r" in piece.data:
         yield from ((line.text, line.unit) for line in lines_of(piece))
-    else:
-        yield from (read_text(raw, piece.layout) for raw in piece.data.removesuffix(b"\n").split(b"\n"))
+        return
+    begin = 0
+    while begin < len(piece.data):
+        end = piece.data.find(b"\n", begin)
+        end = end if end >= 0 else len(piece.data)
+        yield read_text(piece.data[begin:end], piece.layout)
+        begin = end + 1
 
 
 def _is_big(files: Sequence[str]) -> bool:
@@ -122,7 +127,7 @@ def _all(
     for file in source.files:
         with Stream(file, problems) as stream:
             before = Steady(stream.on_disk)
-            for piece in reader.pieces(file, stream, size, problems):
+            for piece in reader.pieces(file, blocks(stream, size), lambda: stream.consumed, problems):
                 if look is not None:
                     look(piece)
                 yield piece
@@ -130,24 +135,6 @@ def _all(
                 problems.append(Problem(file, CUT))
             if file == STDIN and not stream.read:
                 problems.append(Problem(STDIN, "standard input was empty (docker logs writes to standard error as well: 2>&1)"))
-
-
-class _Given:
-    """Bytes in hand, read like a file."""
-
-    descriptor = None
-    consumed = 0
-
-    def __init__(self, given: bytes) -> None:
-        self._left = given
-
-    def fill(self, view: memoryview) -> int:
-        size = min(len(view), len(self._left))
-        view[:size], self._left = self._left[:size], self._left[size:]
-        return size
-
-    def seek(self, offset: int) -> None:
-        """Never asked: there is no descriptor."""
 
 
 class _Reader:
@@ -159,13 +146,14 @@ class _Reader:
         self._clock = clock
         self._layout: frozenset[str] = frozenset()
 
-    def pieces(self, file: str, stream: Bytes, size: int, problems: list[Problem]) -> Iterator[Piece]:
+    def pieces(self, file: str, read: Iterable[Block], consumed: Callable[[], int], problems: list[Problem]) -> Iterator[Piece]:
+        """The pieces that a file's blocks make. `consumed`: how many bytes of the file, as it lies on disk, were read so far."""
         rewriter: Rewriter | None = None
         lead: Lead | None = None
         line = told_line = 1
         told_size = taken = 0
         counts_all = self._numbered or not is_regular(file)
-        for block in blocks(stream, size):
+        for block in read:
             rewriter = rewriter or _rewriter(block, file, problems)
             counted = counts_all or bool(rewriter and rewriter.rewrites)
             data, origins = _seen(block, line if counted else 0, rewriter)
@@ -186,14 +174,14 @@ class _Reader:
                 piece.lead = lead if block.inside else None
                 piece.is_open = block.open
                 piece.is_first = is_first
-                piece.taken, taken = max(stream.consumed - taken, 0), max(stream.consumed, taken)
+                piece.taken, taken = max(consumed() - taken, 0), max(consumed(), taken)
                 yield piece
             if not block.open:
                 lead = None
 
     def _lay_out(self, head: bytes) -> None:
         """Finds the doubtful forms of envelope that the file is written in; too few lines leave those of the file before in force."""
-        before = self._layout if head.count(b"\n") < FEW_LINES else frozenset()
+        before = self._layout if self._layout and head.count(b"\n") < FEW_LINES else frozenset()
         self._layout = layout_of(head) | before | self._layout.intersection((SEVERAL_HOSTS,))
         if has_several_hosts(head, self._layout):
             self._layout |= {SEVERAL_HOSTS}
@@ -201,7 +189,8 @@ class _Reader:
 
 def _rewriter(block: Block, file: str, problems: list[Problem]) -> Rewriter | None:
     """What rewrites a file with this first block; None for one of zeros, with which nothing has begun yet."""
-    head = stripped(block.raw[:HEAD])
+    head = block.raw[:HEAD]
+    head = stripped(head) if is_noisy(head) else head
     return Rewriter(shapes_of(head), file, problems) if head else None
 
 

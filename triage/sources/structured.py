@@ -147,13 +147,15 @@ class Rewriter:
         return prefixed(mark, _journal_prefix(record), _journal_text(message))
 
 
+@lru_cache(maxsize=2)  # a small file is asked about when it is sniffed and when it is read
 def shapes_of(head: bytes) -> frozenset[str]:
     """The kinds of record that the head of a file holds."""
+    may_be_json = b"{" in head and b'"' in head
     seen = {
-        "docker": b'\n{"log":' in b"\n" + head,
-        "journal": b'"__REALTIME_TIMESTAMP"' in head,
-        "cri": (b" stderr " in head or b" stdout " in head) and any(map(_CRI.match, head.split(b"\n")[:HEAD_LINES])),
-        "vllm": b'"levelname"' in head and b'"message"' in head,
+        "docker": may_be_json and (head.startswith(b'{"log":') or b'\n{"log":' in head),
+        "journal": may_be_json and b'"__REALTIME_TIMESTAMP"' in head,
+        "cri": b" std" in head and any(map(_CRI.match, head.split(b"\n", HEAD_LINES)[:HEAD_LINES])),
+        "vllm": may_be_json and b'"levelname"' in head and b'"message"' in head,
     }
     return frozenset(shape for shape, is_there in seen.items() if is_there)
 
