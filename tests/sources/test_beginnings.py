@@ -12,6 +12,7 @@ from triage.model import Problem
 from triage.sources import beginnings
 from triage.sources.beginnings import SMALL, small_files_held
 from triage.sources.opening import Stream, head, identity
+from triage.sources.paths import asked_once
 
 LOG = b"".join(b"(Worker_TP0 pid=7) INFO 11-20 05:%02d:00 [core.py:1] line %d\n" % (number % 60, number) for number in range(400))
 
@@ -68,6 +69,24 @@ def test_a_small_file_is_opened_once(opened: list[str], tmp_path: Path) -> None:
     with small_files_held([file]):
         head(file), identity(file), all_of(file), head(file)
     assert opened == [file]
+
+
+def test_a_file_that_is_not_small_is_not_opened_to_learn_that(opened: list[str], tmp_path: Path) -> None:
+    file = str(tmp_path / "x.log")
+    Path(file).write_bytes(FILES["not small"])
+    with small_files_held([file]):
+        assert all_of(file)[0] == FILES["not small"]
+        assert opened == [file]
+
+
+def test_a_file_that_has_grown_since_its_size_was_asked_is_read_whole(tmp_path: Path) -> None:
+    file = tmp_path / "x.log"
+    file.write_bytes(LOG)
+    with asked_once([str(file)]), small_files_held([str(file)]):
+        with file.open("ab") as log:
+            log.write(b"more\n")
+        assert head(str(file)) == LOG + b"more\n"
+        assert all_of(str(file))[0] == LOG + b"more\n"
 
 
 def test_what_is_appended_before_it_is_read_is_read_as_well(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from triage.sources.beginnings import small_files_held
 from triage.sources.clock import Clock
 from triage.sources.find import Source
 from triage.sources.opening import head
-from triage.sources.paths import STDIN, shown
+from triage.sources.paths import STDIN, asked_once, shown
 from triage.sources.pieces import first_piece, texts_of
 
 Read = Reading | Kind | None  # what a source gave; or what it is instead of a log: a dump, nothing of ours
@@ -58,7 +58,7 @@ def not_ours(source: Source) -> Problem:
 
 def read_one(source: Source, kind: Kind | None, table: RuleTable, options: Options, told: Callable[[int], None] | None = None) -> Read:
     """A source read as what it is. `told` is called with how many more bytes of its files were read."""
-    with small_files_held(source.files):
+    with asked_once(source.files), small_files_held(source.files):
         what = kind or kind_of(source)
         return what if what in (None, "flight_recorder") else read_source(source, what, table, options, told)
 

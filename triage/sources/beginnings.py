@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol, cast
 
-from .paths import STDIN, is_lasting, is_pipe, is_regular, path_of
+from .paths import STDIN, is_lasting, is_pipe, path_of, size_on_disk
 from .urls import is_url
 
 SMALL = 1 << 16  # bytes of a file, as it lies on disk, that is held whole
@@ -89,11 +89,12 @@ def opened(file: str) -> Raw:
 def _hold(file: str) -> None:
     """Opens a file and reads it, where it is a small one. Who reads it later says what is wrong with it."""
     _wanted.discard(file)
-    if not is_regular(file):
+    size = size_on_disk(file)
+    if size is None or size > SMALL:
         return
     try:
         taken = _Taken(opened(file))
-        if len(taken.up_to(SMALL + 1)) <= SMALL:
+        if len(taken.up_to(size + 1)) <= size:
             _small[file] = taken
         elif taken.raw is not None:
             taken.raw.close()

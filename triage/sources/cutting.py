@@ -61,23 +61,27 @@ def blocks(stream: Bytes, size: int) -> Iterator[Block]:
     while filled == len(buffer) < size:
         buffer.extend(bytes(min(size, GROWTH * filled) - filled))
         filled += stream.fill(memoryview(buffer)[filled:])
+    last = filled < len(buffer)
     if len(buffer) > SMALL:
         bytes(ROOM)
     view = memoryview(buffer)
     base = overlap = 0
-    inside = last = False
-    while not last:
-        filled += stream.fill(view[filled:])
-        last = filled < len(view)
+    inside = False
+    while True:
+        if not last:
+            filled += stream.fill(view[filled:])
+            last = filled < len(view)
         cut = filled if last else buffer.rfind(b"\n", overlap, filled) + 1
         is_open = not last and not cut
         yield Block(bytes(view[: filled if is_open else cut]), base, overlap, inside, is_open, last)
+        if last:
+            return
         overlap = min(OVERLAP, size // 2) if is_open else 0
         kept = overlap if is_open else filled - cut
         view[:kept] = bytes(view[filled - kept : filled])
         base += filled - kept
         filled, inside = kept, is_open
-        if not is_open and not last and stream.descriptor is not None:
+        if not is_open and stream.descriptor is not None:
             stream.seek(base)
             for raw in whole_lines(stream.descriptor, base, size):
                 base += len(raw)

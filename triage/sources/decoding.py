@@ -218,11 +218,12 @@ CODECS = (
     Codec("xz", b"\xfd7zXZ\x00", _xz),
     Codec("bzip2", b"BZh", _bzip2),
 )
+_MAGICS = tuple(codec.magic for codec in CODECS)
 
 
 def codec_of(first: bytes) -> Codec | None:
     """The compressed format that the first bytes of a file announce, or None where they are plain content."""
-    return next((codec for codec in CODECS if first.startswith(codec.magic)), None)
+    return next((codec for codec in CODECS if first.startswith(codec.magic)), None) if first.startswith(_MAGICS) else None
 
 
 def decoded(codec: Codec, chunks: Iterator[bytes], complain: Callable[[str, bool], None]) -> Iterator[bytes]:

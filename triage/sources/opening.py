@@ -15,7 +15,7 @@ from triage.model import Problem
 
 from .beginnings import Raw, beginning, handed_over, opened
 from .decoding import codec_of, decoded
-from .paths import STDIN, is_regular, path_of, reason
+from .paths import STDIN, is_regular, path_of, reason, status_of
 from .urls import is_url
 
 CHUNK = 1 << 17  # bytes read at once where they are decoded
@@ -35,7 +35,7 @@ class Stream:
     What cannot be opened, read or decoded is appended to `problems` and looks like the end of the file.
     """
 
-    __slots__ = ("_chunks", "_left", "_problems", "_raw", "_taken", "consumed", "file", "read")
+    __slots__ = ("_chunks", "_left", "_problems", "_raw", "consumed", "file", "read")
 
     def __init__(self, file: str, problems: list[Problem], raw: Raw | None = None) -> None:
         self.file = file
@@ -44,9 +44,8 @@ class Stream:
         self._problems = problems
         known, taken = handed_over(file) if raw is None else (raw, b"")
         self._raw = known or self._open()
-        self._taken = memoryview(taken)
         chunks: Iterator[bytes] | None = None
-        first = self._first()
+        first = self._first(taken)
         if codec := codec_of(first):
             chunks = decoded(codec, self._raw_chunks(first), self._complain)
             first = _at_least(FIRST, chunks)
@@ -91,7 +90,7 @@ class Stream:
         """Go on at `offset` of a file that has a `descriptor`: what comes before it counts as given."""
         if isinstance(self._raw, io.FileIO):
             self._raw.seek(offset)
-            self._left = self._taken = memoryview(b"")
+            self._left = memoryview(b"")
             self.read = self.consumed = offset
 
     def close(self) -> None:
@@ -111,20 +110,18 @@ class Stream:
             self._complain(f"cannot be opened: {reason(error)}")
             return None
 
-    def _first(self) -> bytes:
-        view = memoryview(bytearray(FIRST))
+    def _first(self, taken: bytes) -> bytes:
+        """What was read of the file before, and what is missing of the bytes that tell a format."""
+        self.consumed = len(taken)
+        if len(taken) >= FIRST:
+            return taken
+        view = memoryview(bytearray(FIRST - len(taken)))
         size = 0
-        while size < FIRST and (got := self._readinto(view[size:])):
+        while size < len(view) and (got := self._readinto(view[size:])):
             size += got
-        return bytes(view[:size])
+        return taken + bytes(view[:size])
 
     def _readinto(self, view: memoryview) -> int:
-        if self._taken:
-            size = min(len(view), len(self._taken))
-            view[:size] = self._taken[:size]
-            self._taken = self._taken[size:]
-            self.consumed += size
-            return size
         try:
             size = (self._raw.readinto(view) or 0) if self._raw is not None else 0
             self.consumed += size
@@ -147,6 +144,8 @@ class Stream:
 def head(file: str, size: int = 65536) -> bytes:
     """The first decompressed bytes of a file; empty where it cannot be read. What it takes from a pipe is still read later."""
     first = beginning(file, size)
+    if first is not None and is_content(first):
+        return first[:size]
     view = memoryview(bytearray(size))
     with Stream(file, [], None if first is None else io.BytesIO(first)) as stream:
         return bytes(view[: stream.fill(view)])
@@ -179,7 +178,7 @@ def written_at(file: str) -> float:
         from .remote import written
 
         return written(file)
-    return os.stat(path_of(file)).st_mtime
+    return (status_of(file) or os.stat(path_of(file))).st_mtime  # what is wrong with a path that has no status is said by asking
 
 
 def is_plain(file: str) -> bool:
@@ -188,6 +187,11 @@ def is_plain(file: str) -> bool:
         return False
     with Stream(file, []) as stream:
         return stream.descriptor is not None
+
+
+def is_content(first: bytes) -> bool:
+    """Whether a file that begins with these bytes is read as it is, neither decompressed nor turned into UTF-8."""
+    return first[:2] not in UTF16 and codec_of(first) is None
 
 
 def looks_binary(first: bytes) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from triage.expressions import compiled_later
 
@@ -13,6 +15,32 @@ STDIN = "-"
 _ESCAPED = compiled_later(rb"\\x([89a-f][0-9a-f])")
 
 
+_statuses: dict[str, os.stat_result | None] = {}
+
+
+@contextmanager
+def asked_once(files: Sequence[str]) -> Iterator[None]:
+    """Inside, what lies at the paths of these files is what lay there at the beginning: the system is not asked again."""
+    _statuses.update((file, status_of(file)) for file in files)
+    try:
+        yield
+    finally:
+        for file in files:
+            _statuses.pop(file, None)
+
+
+def status_of(file: str) -> os.stat_result | None:
+    """What the system says of the path; None where nothing lies there, and for standard input and what lies elsewhere."""
+    if file in _statuses:
+        return _statuses[file]
+    if file == STDIN or is_url(file):
+        return None
+    try:
+        return os.stat(path_of(file))
+    except (OSError, ValueError):
+        return None
+
+
 def is_regular(file: str) -> bool:
     """Whether the path leads to a regular file, which can be read more than once and never blocks."""
     return size_on_disk(file) is not None
@@ -20,13 +48,8 @@ def is_regular(file: str) -> bool:
 
 def size_on_disk(file: str) -> int | None:
     """The size of a regular file in bytes, compressed as it may be; None for anything else."""
-    if file == STDIN or is_url(file):
-        return None
-    try:
-        status = os.stat(path_of(file))
-    except (OSError, ValueError):
-        return None
-    return status.st_size if stat.S_ISREG(status.st_mode) else None
+    status = status_of(file)
+    return status.st_size if status is not None and stat.S_ISREG(status.st_mode) else None
 
 
 def is_lasting(file: str) -> bool:
