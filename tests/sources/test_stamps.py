@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from triage.sources import stamps
-from triage.sources.stamps import FAR_ENOUGH, Stamp, inner_stamps, outer_stamp
+from triage.sources.stamps import FAR_ENOUGH, Stamp, dated_stamps, inner_stamps, last_inner_stamp, outer_stamp
 
 
 @pytest.mark.parametrize(
@@ -77,6 +77,19 @@ def test_lines_without_a_stamp_of_their_own(text: str) -> None:
     assert inner_stamps(text) == []
 
 
+DATED = ["2026-03-09 01:27:30.12 ", "[11/06/2025-16:46:01] ", "[Sun Nov  1 09:43:00 2026] "]
+FIRST = [*DATED, "Nov  1 09:43:00 ", "E1120 12:34:56.1 ", "(W pid=7) ", "x "]
+INSIDE = ["INFO 11-20 05:51:01 [core.py:844] ", "[E1120 12:34:56.123456789 file.cpp] ", "2026-03-09 01:27:30 ", "100%| ", "y" * FAR_ENOUGH]
+
+
+@given(st.sampled_from(FIRST), st.lists(st.sampled_from(INSIDE), max_size=3))
+def test_one_of_the_stamps_is_the_one_that_all_of_them_hold(first: str, inside: list[str]) -> None:
+    text = first + "".join(inside)
+    stamps = inner_stamps(text)
+    assert last_inner_stamp(text) == (stamps[-1] if stamps else None)
+    assert dated_stamps(text) == [stamp for stamp in stamps if stamp.year is not None]
+
+
 def test_two_clocks_on_one_line_come_in_the_order_of_their_trust() -> None:
     both = inner_stamps("2026-03-09 01:27:30.12 shipped INFO 03-08 17:27:28 [core.py:1] x")
     assert both == [Stamp(2026, 3, 9, 1, 27, 30, 0.12), Stamp(None, 3, 8, 17, 27, 28)]
@@ -100,6 +113,8 @@ def test_what_has_a_stamp_begins_with_what_its_pattern_is_tried_for(draw: st.Dat
     assert pattern.match(text) is None or text.startswith(begins)
 
 
-@given(st.from_regex(re.compile(stamps._IN_BRACKETS.pattern, re.ASCII)))
-def test_what_stands_in_brackets_has_one_of_the_letters_it_is_tried_for(text: str) -> None:
-    assert any(bracket in text for bracket in stamps._BRACKETS)
+@given(st.data())
+def test_what_has_a_stamp_inside_holds_what_its_pattern_is_tried_for(draw: st.DataObject) -> None:
+    needs, pattern = draw.draw(st.sampled_from(stamps._INSIDE))
+    text = draw.draw(st.from_regex(re.compile(pattern.pattern, pattern.flags)))
+    assert pattern.search(text) is None or any(need in text for need in needs)

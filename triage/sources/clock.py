@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from triage.expressions import compiled_later
 from triage.model import How, Instant, Place, Seconds
 
-from .stamps import Stamp, inner_stamps
+from .stamps import Stamp, dated_stamps, inner_stamps, last_inner_stamp
 
 if TYPE_CHECKING:
     from .lines import Line
@@ -64,17 +64,21 @@ class Clock:
 
     def instant(self, line: Line) -> Instant | None:
         """When the line was written: by its outer stamp, else by the stamp in its text, else unknown."""
-        at = line.outer
-        compared = at is not None and self._offsets.total() >= OFFSETS
-        stamps = [] if compared else inner_stamps(line.text)
-        if at is None and stamps:
-            at = self.read(stamps.pop(0), "inner stamp")
+        at, other = self._read_both(line)
         if at is None:
             return None
-        if stamps:
-            self._compare(at, stamps[-1])
+        if other is not None:
+            self._compare(at, other)
         self._check_order(line, at)
         return at
+
+    def _read_both(self, line: Line) -> tuple[Instant | None, Stamp | None]:
+        """The instant of a line, and another stamp to compare it with: the last one in its text."""
+        if line.outer is not None:
+            return line.outer, last_inner_stamp(line.text) if self._offsets.total() < OFFSETS else None
+        stamps = inner_stamps(line.text)
+        at = self.read(stamps[0], "inner stamp") if stamps else None
+        return at, stamps[-1] if len(stamps) > 1 else None
 
     def read(self, stamp: Stamp, how: How) -> Instant | None:
         """The instant of a stamp, as wide as its resolution (a second, or sharp) and its zone leave it; None for no such date."""
@@ -109,7 +113,7 @@ class Clock:
 
     def learn(self, line: Line) -> bool:
         """Whether the year is known now; it is taken from the line where that has one."""
-        for stamp in inner_stamps(line.text):
+        for stamp in dated_stamps(line.text):
             if stamp.year is not None and (moments := self._in_year(stamp, stamp.year)):
                 self._dated = moments[0].timestamp()
         return self._dated is not None

@@ -15,6 +15,8 @@ Samples, an envelope's (outer) and a line's own (inner)::
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import msgspec
 
@@ -62,21 +64,21 @@ _OUTER = tuple(
     )
 )
 
-_FIRST = tuple(  # the line's first words, behind what a line that has them can begin with
-    (begins, compiled_later(pattern, re.ASCII))
-    for begins, pattern in (
-        (("(", "[", *_LEVELS, *_DIGITS), rf"{_PROCESS}(?:{_LEVEL}:? +)?\[?{_DATE}[T ]{_TIME}{_FRACTION}(?: ?{_OFFSET}\b)?(?!\d)"),
-        (("(", "["), rf"{_PROCESS}\[(?P<month>\d\d)/(?P<day>\d\d)/(?P<year>\d{{4}})-{_TIME}{_FRACTION}\]"),
-        (tuple(f"[{day}" for day in _WEEKDAYS), rf"\[{_WEEKDAY} {_MONTH} +(?P<day>\d{{1,2}}) {_TIME} (?P<year>\d{{4}})\]"),
-        (MONTHS, rf"{_MONTH} +(?P<day>\d{{1,2}}) {_TIME}{_FRACTION}(?!\d)"),
-        (("(", *_GLOG), rf"{_PROCESS}[{_GLOG}](?P<date>\d{{3,4}}) {_TIME}{_FRACTION}(?!\d)"),
-    )
+_Rows = Sequence[tuple[tuple[str, ...], re.Pattern[str]]]
+
+_FIRST_WORDS = (  # of a line, behind what a line that has them can begin with
+    (("(", "[", *_LEVELS, *_DIGITS), rf"{_PROCESS}(?:{_LEVEL}:? +)?\[?{_DATE}[T ]{_TIME}{_FRACTION}(?: ?{_OFFSET}\b)?(?!\d)"),
+    (("(", "["), rf"{_PROCESS}\[(?P<month>\d\d)/(?P<day>\d\d)/(?P<year>\d{{4}})-{_TIME}{_FRACTION}\]"),
+    (tuple(f"[{day}" for day in _WEEKDAYS), rf"\[{_WEEKDAY} {_MONTH} +(?P<day>\d{{1,2}}) {_TIME} (?P<year>\d{{4}})\]"),
+    (MONTHS, rf"{_MONTH} +(?P<day>\d{{1,2}}) {_TIME}{_FRACTION}(?!\d)"),
+    (("(", *_GLOG), rf"{_PROCESS}[{_GLOG}](?P<date>\d{{3,4}}) {_TIME}{_FRACTION}(?!\d)"),
 )
-_WITH_LEVEL = compiled_later(  # anywhere, as the next: a progress bar or a prefix of the user's own may stand before it
-    rf"(?<![A-Z]){_LEVEL} (?P<month>\d\d)-(?P<day>\d\d) {_TIME} (?=\[?[^\s\]:]{{1,200}}:\d+\])", re.ASCII
+_FIRST: _Rows = tuple((begins, compiled_later(pattern, re.ASCII)) for begins, pattern in _FIRST_WORDS)
+_DATED: _Rows = tuple(row for row, (_, pattern) in zip(_FIRST, _FIRST_WORDS, strict=True) if "<year>" in pattern)
+_INSIDE: _Rows = (  # anywhere, behind what must be in the line: a progress bar or a prefix of the user's own may stand before it
+    ((" ",), compiled_later(rf"(?<![A-Z]){_LEVEL} (?P<month>\d\d)-(?P<day>\d\d) {_TIME} (?=\[?[^\s\]:]{{1,200}}:\d+\])", re.ASCII)),
+    (tuple(f"[{letter}" for letter in _GLOG), compiled_later(rf"\[[{_GLOG}](?P<date>\d{{3,4}}) {_TIME}{_FRACTION}(?!\d)", re.ASCII)),
 )
-_IN_BRACKETS = compiled_later(rf"\[[{_GLOG}](?P<date>\d{{3,4}}) {_TIME}{_FRACTION}(?!\d)", re.ASCII)
-_BRACKETS = tuple(f"[{letter}" for letter in _GLOG)
 _CLOCK = compiled_later(_TIME, re.ASCII)
 
 
@@ -89,11 +91,29 @@ def outer_stamp(text: str) -> Stamp | None:
 def inner_stamps(text: str) -> list[Stamp]:
     """The stamps that the line's own writer put into it, the one that begins the line first."""
     near = text[:FAR_ENOUGH]
+    return [_stamp(found) for found in (*_first(near, _FIRST), *_inside(near, _INSIDE))] if _CLOCK.search(near) else []
+
+
+def last_inner_stamp(text: str) -> Stamp | None:
+    """The last one of those, found without the others."""
+    near = text[:FAR_ENOUGH]
     if not _CLOCK.search(near):
-        return []
-    first = (pattern.match(near) for begins, pattern in _FIRST if near.startswith(begins))
-    in_brackets = _IN_BRACKETS.search(near) if any(bracket in near for bracket in _BRACKETS) else None
-    return [_stamp(found) for found in (*first, _WITH_LEVEL.search(near), in_brackets) if found]
+        return None
+    found = next(chain(_inside(near, _INSIDE[::-1]), _first(near, _FIRST[::-1])), None)
+    return _stamp(found) if found else None
+
+
+def dated_stamps(text: str) -> list[Stamp]:
+    """Those of them that tell their year."""
+    return [_stamp(found) for found in _first(text[:FAR_ENOUGH], _DATED)]
+
+
+def _first(near: str, rows: _Rows) -> Iterator[re.Match[str]]:
+    return (found for begins, pattern in rows if near.startswith(begins) and (found := pattern.match(near)))
+
+
+def _inside(near: str, rows: _Rows) -> Iterator[re.Match[str]]:
+    return (found for needs, pattern in rows if any(need in near for need in needs) and (found := pattern.search(near)))
 
 
 def _stamp(found: re.Match[str]) -> Stamp:
