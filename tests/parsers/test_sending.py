@@ -46,14 +46,12 @@ def test_rules_are_not_sent(tmp_path: Path) -> None:
     assert len(sent) < 200_000
 
 
-def test_no_other_name_stands_for_rules() -> None:
-    class Strange(pickle.Pickler):
-        def persistent_id(self, obj: object) -> str | None:
-            return "something" if obj is TABLE else None
-
-    import io
-
-    out = io.BytesIO()
-    Strange(out).dump(TABLE)
-    with pytest.raises(pickle.UnpicklingError, match="only rules"):
-        unpacked(out.getvalue(), TABLE)
+def test_the_rules_are_those_of_who_unpacks_and_nobody_else_can(tmp_path: Path) -> None:
+    path = tmp_path / "vllm.log"
+    path.write_bytes(log_of(LIFE))
+    sent = packed([reading(path)])
+    (away,) = unpacked(sent, ELSEWHERE)
+    assert isinstance(away, Reading) and away.tail is not None
+    assert away.tail._make.__self__.table is ELSEWHERE  # type: ignore[attr-defined]
+    with pytest.raises(pickle.UnpicklingError, match="rules are named"):
+        pickle.loads(sent)

@@ -6,9 +6,10 @@ to the compiled rules. Those are named instead of sent, so the two processes mus
 
 from __future__ import annotations
 
+import copyreg
 import io
 import pickle
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -18,16 +19,23 @@ from triage.model import Event, Probe
 from triage.parsers.reading import Reading
 from triage.parsers.sorting import Read
 
-RULES = "rules"
 EVENTS = msgspec.msgpack.Decoder(tuple[Event, ...])  # ten times as fast as pickle, and there are many of these
 PROBES = msgspec.msgpack.Decoder(tuple[Probe, ...])
 
 
-class _Packer(pickle.Pickler):
-    """Names the rules."""
+def _rules() -> RuleTable:
+    """Stands for the rules of whoever unpacks."""
+    raise pickle.UnpicklingError("rules are named, and whoever unpacks has to put his own there")
 
-    def persistent_id(self, obj: Any) -> str | None:
-        return RULES if isinstance(obj, RuleTable) else None
+
+def _named(_table: RuleTable) -> tuple[Callable[[], RuleTable], tuple[()]]:
+    return _rules, ()
+
+
+class _Packer(pickle.Pickler):
+    """Names the rules. (A `persistent_id` would be asked about every single object.)"""
+
+    dispatch_table = copyreg.dispatch_table | {RuleTable: _named}
 
 
 class _Unpacker(pickle.Unpickler):
@@ -37,10 +45,9 @@ class _Unpacker(pickle.Unpickler):
         super().__init__(io.BytesIO(packed))
         self._table = table
 
-    def persistent_load(self, pid: Any) -> RuleTable:
-        if pid != RULES:
-            raise pickle.UnpicklingError(f"only rules are named, not {pid!r}")
-        return self._table
+    def find_class(self, module: str, name: str) -> Any:
+        found = super().find_class(module, name)
+        return (lambda: self._table) if found is _rules else found
 
 
 def packed(read: Sequence[Read]) -> bytes:
