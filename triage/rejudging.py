@@ -57,14 +57,13 @@ def _match_again(store: Store, table: RuleTable) -> None:
     for event in region.events:
         if event.kind != "end":
             lines.setdefault((event.place.source, event.order), []).append(event)
-    xids = {xid.number: xid for xid in table.knowledge.xids.xids}
     placed = {row[0]: row[1:] for row in store.db.execute("SELECT id, source, segment, position, sorted_at FROM events")}
     rows = []
     for key, events in lines.items():
         source, segment, position, sorted_at = placed[region.rows[key]]
         for event in _again(events, table):
             place = region.places[key]
-            judged = kernel.enriched(event, xids) if event.origin == "kernel" else event
+            judged = kernel.enriched(event, table.xids) if event.origin == "kernel" else event
             rows.append(row_of(msgspec.structs.replace(judged, place=place), source, segment, position, sorted_at))
     store.db.execute("DELETE FROM events")
     store.db.executemany(INSERT, rows)

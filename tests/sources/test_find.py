@@ -58,6 +58,12 @@ class TestFind:
             write(path)
         assert found("d") == {"a.log": ("d/a.log",), "z.log": ("d/z.log",), "sub/b.log": ("d/sub/b.log",)}
 
+    @pytest.mark.parametrize("folder", ["d", "d/", "./d", "d/../d", "."])
+    def test_a_source_is_named_from_the_folder_on_however_that_is_written(self, folder: str) -> None:
+        for path in ("d/a.log", "d/sub/b.log", "d/sub/deep/c.log"):
+            write(path)
+        assert [name.removeprefix("d/") for name in found(folder)] == ["a.log", "sub/b.log", "sub/deep/c.log"]
+
     def test_a_hidden_file_that_is_named_is_read(self) -> None:
         write(".engine.log")
         assert found(".engine.log") == {".engine.log": (".engine.log",)}

@@ -11,7 +11,7 @@ from triage.expressions import compiled_later
 from triage.knowledge.load import Knowledge
 from triage.knowledge.patterns import ScanPattern, scan_pattern
 from triage.knowledge.scanner import Scanner
-from triage.knowledge.schema import FaultClass, Line, Signature
+from triage.knowledge.schema import FaultClass, Line, Signature, Xid
 from triage.knowledge.user_words import SECONDS_PER_LINE, UserWords
 from triage.model import Kind, Role
 
@@ -95,6 +95,11 @@ class RuleTable:
     def stalls(self) -> frozenset[int]:
         """The indices of rules whose lines show that nothing moves."""
         return frozenset(index for index, rule in enumerate(self.rules) if rule.kind == "stall")
+
+    @cached_property
+    def xids(self) -> dict[int, Xid]:
+        """What is known of the driver's error codes, by their numbers."""
+        return {xid.number: xid for xid in self.knowledge.xids.xids}
 
     @cached_property
     def scanner(self) -> Scanner:

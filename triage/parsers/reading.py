@@ -137,8 +137,7 @@ def read_source(source: Source, kind: Kind, table: RuleTable, options: Options, 
         probes, strange = read_probes(read, source.name, options, table.knowledge.probes)
         problems += strange
     else:
-        xids = {xid.number: xid for xid in table.knowledge.xids.xids}
-        found = (kernel.enriched(e, xids) if e.origin == "kernel" else e for e in parser.events(read))
+        found = (kernel.enriched(e, table.xids) if e.origin == "kernel" else e for e in parser.events(read))
         events = tuple(sorted(found, key=lambda e: e.order))
         tally.widen(events)
         problems += [*parser.problems, *_unread_probes(source, tally)]

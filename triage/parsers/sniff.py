@@ -39,12 +39,12 @@ _ENGINE_CHATTER = compiled_later(
 # A client's row: date, target, status, and figures. Engines write nothing like it, nor what kubelet says. (An expression that begins with
 # plain characters is found many times as fast as one that begins with an anchor.)
 _PROBE_ROW = compiled_later(
-    rb"(?m)20(?<=^20)\d\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d[^\s,;]{0,12}[ ,;\t]+(?:https?://[^\s,;]{1,200}[ ,;\t]+)?"
+    rb"(?m)20(?<=^20)\d\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d[^\s,;]{0,12}+[ ,;\t]++(?:https?://[^\s,;]{1,200}[ ,;\t]+)?"
     rb"(?:[a-z_]{1,12}=)?(?:000|[1-5]\d\d)"
     rb"(?:[ ,;\t]+(?:[a-z_]{1,12}=)?\d{1,6}(?:\.\d{1,9})?(?:ms|s)?){0,3}\r?$"
 )
 _KUBELET = compiled_later(rb'(?m)^.{0,400}(?: probe failed: |"Probe failed" probeType=).{0,400}$')
-_KUBELET_WORDS = compiled_later(rb"robe failed")
+_KUBELET_WORDS = b"robe failed"
 ENOUGH_ROWS = 3
 
 
@@ -81,7 +81,7 @@ def speaks_like_an_engine(name: str, head: bytes) -> bool:
 
 def probe_rows(text: bytes) -> list[str]:
     """Lines of an engine's log that look like health probes; none where they are too few to tell."""
-    found = [*_PROBE_ROW.finditer(text), *(_KUBELET.finditer(text) if _KUBELET_WORDS.search(text) else ())]
+    found = [*_PROBE_ROW.finditer(text), *(_KUBELET.finditer(text) if _KUBELET_WORDS in text else ())]
     rows = sorted((row.start(), row[0].decode("utf-8", "replace").strip()) for row in found)
     return [row for _, row in rows] if len(rows) >= ENOUGH_ROWS else []
 

@@ -115,12 +115,13 @@ class _Search:
         inside = os.path.join(real_path(folder), "")
         for where, folders, files in os.walk(folder, onerror=self._unreadable):
             folders[:] = sorted(name for name in folders if not name.startswith("."))
+            below = os.path.relpath(where, folder)
             for name in sorted(name for name in (*folders, *files) if not name.startswith(".")):
                 path = os.path.join(where, name)
                 if os.path.islink(path) and not real_path(path).startswith(inside):
                     self._pass_over(path, "is a link out of the folder: name it to have it read")
                 elif name not in folders:
-                    self._add_file(path, os.path.relpath(path, folder), named=False)
+                    self._add_file(path, name if below == os.curdir else os.path.join(below, name), named=False)
 
     def _add_url(self, url: str) -> None:
         from .remote import RemoteError, below, found

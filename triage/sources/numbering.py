@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .opening import Stream
+from .paths import size_on_disk
 
 CHUNK = 1 << 18
+SMALL = 1 << 14  # bytes of a file for which no bigger buffer is made: a folder may hold thousands of them
 
 
 def line_numbers(file: str, offsets: Iterable[int], *, whole: bool = False) -> tuple[dict[int, int], int]:
@@ -18,7 +20,8 @@ def line_numbers(file: str, offsets: Iterable[int], *, whole: bool = False) -> t
     wanted = sorted(set(offsets), reverse=True)
     found: dict[int, int] = {}
     base = lines = 0
-    buffer = bytearray(CHUNK)
+    size = size_on_disk(file)
+    buffer = bytearray(CHUNK if size is None or size > SMALL else SMALL)
     view = memoryview(buffer)
     with Stream(file, []) as stream:
         while (wanted or whole) and (filled := stream.fill(view)):
