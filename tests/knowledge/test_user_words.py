@@ -15,6 +15,7 @@ from triage.knowledge.user_words import QUICK, UserWords, needed_texts
 BEGINS = load().user_text.begins
 WORDS = UserWords(BEGINS, needed_texts(BEGINS))
 REQUEST = "2026-11-01T09:00:00Z (APIServer pid=1) INFO 11-01 09:00:00 [logger.py:39] Received request chatcmpl-1: prompt: 'CUDA error: out of memory'"
+OLD = st.characters(max_codepoint=0x2FF)  # of newer characters `re` and `regex` may know differently whether words have them
 PARTS = ["logger.py:7] ", "Received request x: prompt", "prompt:", "PROMPT: '", "text=", "messages=[", '"content": ["', "Request body", "\u212a"]
 
 
@@ -53,14 +54,16 @@ def test_the_texts_that_rule_expressions_out_change_no_answer(text: str) -> None
 @given(st.data())
 def test_where_an_expression_matches_it_is_tried(data: st.DataObject) -> None:
     begin = data.draw(st.sampled_from(BEGINS))
-    text = data.draw(st.from_regex(re.compile(begin)))
+    text = data.draw(st.from_regex(re.compile(begin), alphabet=OLD))
     found = [match for each in BEGINS if (match := regex.search(each, text))]
     assert WORDS.own_text(text) == text[: min(found, key=lambda match: match.start()).end()]
 
 
 def test_an_expression_that_cannot_be_ruled_out_by_a_text_is_tried_on_every_line() -> None:
     begins = ("(?i)task: ", r"\p{Lu}+=", "naïve=", "(?:question){e<=1}", "ask[[:alpha:]]ed")
+    begins += (r"na\xefve\.", r"\xc3\xa9t\xc3\xa9", "(?:answer){1<=e<=2}")
     assert set(needed_texts(begins).values()) == {()}
     words = UserWords(begins, needed_texts(begins))
     told = {"x ta\u017fk: y": "x ta\u017fk: ", "a TASK=b": "a TASK=", "naïve=b": "naïve=", "guestion?": "guestion", "askXed by": "askXed"}
+    told |= {"na\xefve.b": "na\xefve.", "\xc3\xa9t\xc3\xa9 b": "\xc3\xa9t\xc3\xa9", "anzwer b": "anzwer"}
     assert {text: words.own_text(text) for text in told} == told

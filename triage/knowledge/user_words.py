@@ -13,7 +13,7 @@ from triage.expressions import compiled_later
 SECONDS_PER_LINE = 0.25
 QUICK = 1024  # characters: a line up to this length is looked through without a clock
 LONG_ENOUGH = 10  # characters of a text: what they let through that more of them would not is little
-_OUR_OWN = compiled_later(r"\(\?\w*i|\[:|\{(?![\d,])")  # either case, classes by name, nearly alike: what `regex` reads as `re` does not
+_OUR_OWN = compiled_later(r"\(\?\w*i|\[:|\{(?!\d*,?\d*\})")  # either case, classes by name, nearly alike: what `regex` reads as `re` does not
 
 
 class UserWords:
@@ -67,8 +67,8 @@ def _needed_by(begin: str) -> tuple[str, ...]:
     if not begin.isascii() or _OUR_OWN.search(begin):
         return ()
     try:
-        texts = {text.decode()[:LONG_ENOUGH] for text in literals(begin.encode())}
-    except re.error:  # what only the module `regex` knows
+        texts = {text.decode("ascii")[:LONG_ENOUGH] for text in literals(begin.encode())}
+    except (re.error, UnicodeDecodeError):  # what only the module `regex` knows; a letter that is another byte than in the text, such as \xe9
         return ()
     return tuple(sorted(text for text in texts if not any(other in text for other in texts if other != text)))
 
