@@ -16,6 +16,7 @@ from triage.knowledge.user_words import SECONDS_PER_LINE, UserWords
 from triage.model import Kind, Role
 
 _NO_FIGURES = compiled_later(r"\{\d*,?\d*\}|\[0-9|\(\?P?<\w+>")  # repetitions, any figure, names of groups
+_SAME_AGAIN = ("(?P=", r"\g<")  # what a group matched: it may be figures
 LIFE_KINDS = ("boot", "ready", "death", "exit", "stop")
 
 
@@ -55,8 +56,8 @@ class Rule:
 
     @cached_property
     def reads_figures(self) -> bool:
-        """Whether it may match a line and not the same line with other figures: its pattern names one, beside how often something comes."""
-        return any(one.isdecimal() for one in _NO_FIGURES.sub("", self.definition.pattern))
+        """Whether it may match a line and not the same line with other figures."""
+        return _reads_figures(self.definition.pattern)
 
     @property
     def scan_pattern(self) -> ScanPattern:
@@ -100,6 +101,11 @@ class RuleTable:
     def xids(self) -> dict[int, Xid]:
         """What is known of the driver's error codes, by their numbers."""
         return {xid.number: xid for xid in self.knowledge.xids.xids}
+
+    @cached_property
+    def words_read_figures(self) -> bool:
+        """Whether the words of a user may begin in a line and not in the same line with other figures."""
+        return any(map(_reads_figures, self.knowledge.user_text.begins))
 
     @cached_property
     def scanner(self) -> Scanner:
@@ -152,6 +158,11 @@ class RuleTable:
         if question not in answers:
             answers[question] = rule.match(text)
         return answers[question]
+
+
+def _reads_figures(pattern: str) -> bool:
+    """Whether a pattern names a figure, beside how often something comes, or asks for what it met before."""
+    return any(again in pattern for again in _SAME_AGAIN) or any(one.isdecimal() for one in _NO_FIGURES.sub("", pattern))
 
 
 def _rules(knowledge: Knowledge) -> Iterator[Rule]:

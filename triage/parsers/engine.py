@@ -18,7 +18,7 @@ from triage.model import Event, Instant, Kind, Place, Problem
 from triage.parsers.asides import Asides
 from triage.parsers.hits import by_line, whole_line
 from triage.parsers.repeats import Repeats
-from triage.parsers.silent import silent
+from triage.parsers.silent import NONE, Silent, question, silent
 from triage.parsers.steps import step
 from triage.parsers.tags import Tag, tag
 from triage.parsers.traceback import Traceback, traceback_before
@@ -49,6 +49,8 @@ class EngineParser:
         self._streams: dict[str, str] = {}  # each stream with the invocation of its last event
         self._repeats = Repeats(table)
         self._silent = silent(table, kind, frozenset())
+        self._slow: set[str] = set()  # the rules that took too long here: what else the processor had to do is nothing about a line,
+        self._unsure = Silent(table, kind, frozenset())  # so what was found out by them holds for this source only
         self._dated: tuple[Line, Instant | None] | None = None
         self._walked: tuple[int, Traceback] = (-1, Traceback())  # several rules match one line: its traceback is walked once
 
@@ -84,7 +86,7 @@ class EngineParser:
             return
         begin, raw = whole_line(piece.data, hits)
         content = self._silent.content(raw, indices)
-        speaking = indices - self._silent.rules_in(content)
+        speaking = indices - self._silent.rules_in(content) - self._unsure.rules_in(content)
         several = len(self._streams) > 1
         if speaking <= self._repeats.enough or self._repeats.is_flood(speaking - self._repeats.enough, raw, several=several):
             return
@@ -107,9 +109,11 @@ class EngineParser:
             mute.discard(index)
             if rule.is_echo:
                 echoes.add(line.start)
-            if not plenty and self._is_wanted(rule, index, raw) and (event := self._event(piece, line, rule, matched)):
+            if not plenty and self._is_wanted(rule, index, raw, several=several) and (event := self._event(piece, line, rule, matched)):
                 yield event
-        self._silent.keep(content, frozenset(mute))
+        slow = frozenset(index for index in mute if self.table[index].id in self._slow) if self._slow else NONE
+        self._silent.keep(content, frozenset(mute) - slow)
+        self._unsure.keep(content, slow)
 
     def _own_length(self, piece: Piece, raw: bytes) -> int:
         """How many bytes of a line come before the words of a user. The fields of an envelope hold no such words, whatever they are called."""
@@ -124,13 +128,13 @@ class EngineParser:
         kept = [hit for hit in hits if hit[1] in speaking and (hit[0] <= own or self.table[hit[1]].kind == "step")]
         return sorted(kept, key=lambda hit: not self.table[hit[1]].is_echo)
 
-    def _is_wanted(self, rule: Rule, index: int, raw: bytes) -> bool:
+    def _is_wanted(self, rule: Rule, index: int, raw: bytes, *, several: bool) -> bool:
         """Counts one match; whether it is worth an event: of what harms nobody a few in each life of the engine are."""
         if rule.kind == "boot":
             self._repeats.new_life()
         if rule.is_harmless:
             return self._repeats.is_told(index)
-        self._repeats.count(index, raw)
+        self._repeats.count(index, raw, several=several)
         return True
 
     def _event(self, piece: Piece, line: Line, rule: Rule, matched: tuple[str, dict[str, str]]) -> Event | None:
@@ -197,16 +201,18 @@ class EngineParser:
         """The line's text (without a user's words) and the rule's captures in it, where the rule matches and is meant for such lines."""
         if self._origin(line) not in rule.sources:
             return None
-        who = tag(line.text)
-        if self._silent.is_miss(rule, who):
+        asked = question(rule, line.text)
+        if self._silent.is_miss(asked) or self._unsure.is_miss(asked):
             return None
         try:
             matched = self.table.evidence(rule, line.text)
         except TimeoutError:
             self.problems.append(Problem(file, f"rule {rule.id} took too long on a line that begins {line.text[:60]!r}", lost=False))
-            matched = None
+            self._slow.add(rule.id)
+            self._unsure.miss(asked)
+            return None
         if matched is None:
-            self._silent.miss(rule, who)
+            self._silent.miss(asked)
         return matched
 
     def _made(

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TypeVar
+from typing import TYPE_CHECKING
 
 from triage.expressions import compiled_later
 from triage.knowledge.table import Rule, RuleTable
 from triage.model import Kind
-from triage.parsers.tags import Tag
+from triage.parsers.tags import tag
+
+if TYPE_CHECKING:
+    import re
 
 KEPT = 4096
 LONGEST = 1024
 NONE: frozenset[int] = frozenset()
-_CLOCKS = compiled_later(rb"(?:\d[\d/-]*[T ])?\d\d:\d\d:\d\d[\d.,]*")
-_IDS, _ID = compiled_later(rb"[0a-f-]{8,}"), b"0" * 8  # of requests, addresses and hashes, once their figures are noughts
+_CLOCKS = compiled_later(rb"(?<![\d:])\d\d:\d\d:\d\d(?:[.,]\d+)?")
+# Of requests, addresses and hashes, once their figures are noughts.
+_IDS = compiled_later(rb"[0a-f]{8}(?:-[0a-f]{4}){3}-[0a-f]{12}|[0a-f]{8,}")
 _ZEROS = bytes(48 if 48 <= byte <= 57 else byte for byte in range(256))
+_LETTERS = bytes(97 if byte == 48 or 97 <= byte <= 102 else byte for byte in range(256))
+_NOUGHTS = dict.fromkeys(map(ord, "123456789"), "0")
 
-T = TypeVar("T")
+Content = tuple[frozenset[int], bytes]  # the rules that hit a line, and what stands in it as far as they can tell lines apart
+Question = tuple[str, str, str]  # a rule, and what stands before a message and in it
 
 
 class Silent:
@@ -28,44 +35,64 @@ class Silent:
         self.layout = layout
         self._table = table
         self._read_figures: dict[frozenset[int], bool] = {}
-        self._rules: dict[bytes, frozenset[int]] = {}
-        self._misses: set[tuple[str, str, str, str]] = set()
+        self._rules: dict[Content, frozenset[int]] = {}
+        self._misses: set[Question] = set()
 
-    def content(self, raw: bytes, indices: frozenset[int]) -> bytes | None:
-        """What stands in a line as far as these rules can tell lines apart; None for a long one, and for what carriage returns part into several."""
+    def content(self, raw: bytes, indices: frozenset[int]) -> Content | None:
+        """By what a line is known that these rules hit; None for a long one, and for what carriage returns part into several.
+
+        Where a figure counts, all but clocks do. Else figures are all alike, and so are ids of one length. How a line is laid out is kept:
+        by that its envelope is known.
+        """
         if len(raw) > LONGEST or b"\r" in raw:
             return None
         if indices not in self._read_figures:
-            self._read_figures[indices] = any(self._table[index].reads_figures for index in indices)
-        return _CLOCKS.sub(b"", raw) if self._read_figures[indices] else _without_ids(raw.translate(_ZEROS))
+            self._read_figures[indices] = self._table.words_read_figures or any(self._table[index].reads_figures for index in indices)
+        return indices, _CLOCKS.sub(_zeroed, raw) if self._read_figures[indices] else _without_ids(raw.translate(_ZEROS))
 
-    def rules_in(self, content: bytes | None) -> frozenset[int]:
+    def rules_in(self, content: Content | None) -> frozenset[int]:
         """The rules that are known to say nothing in such lines."""
         return NONE if content is None else self._rules.get(content, NONE)
 
-    def keep(self, content: bytes | None, indices: frozenset[int]) -> None:
+    def keep(self, content: Content | None, indices: frozenset[int]) -> None:
         """Remembers of such lines that these rules, which hit them, say nothing there: they do not match exactly, or an echo does."""
         if content is not None and indices:
             if len(self._rules) >= KEPT:
                 self._rules.clear()
             self._rules[content] = self._rules.get(content, NONE) | indices
 
-    def is_miss(self, rule: Rule, who: Tag) -> bool:
-        """Whether a rule is known not to match what this process says."""
-        return (rule.id, who.process, who.level, who.message) in self._misses
+    def is_miss(self, question: Question) -> bool:
+        """Whether a rule is known not to match such a text."""
+        return question in self._misses
 
-    def miss(self, rule: Rule, who: Tag) -> None:
+    def miss(self, question: Question) -> None:
         """Remembers that it does not."""
-        if len(who.message) <= LONGEST:
+        if sum(map(len, question)) <= LONGEST:
             if len(self._misses) >= KEPT:
                 self._misses.clear()
-            self._misses.add((rule.id, who.process, who.level, who.message))
+            self._misses.add(question)
+
+
+def question(rule: Rule, text: str) -> Question:
+    """Whether a rule matches a text: of what stands before its message, such as a stamp, figures count only where the rule reads them."""
+    message = tag(text).message
+    before = text[: len(text) - len(message)]
+    return rule.id, before if rule.reads_figures else before.translate(_NOUGHTS), message
 
 
 @lru_cache(maxsize=KEPT)
 def _without_ids(zeroed: bytes) -> bytes:
-    """A line whose figures are noughts, without the ids that still tell it apart from others."""
-    return _IDS.sub(_ID, zeroed)
+    """A line whose figures are noughts, with all ids of one length alike: an expression may count their characters, or ask for a figure first."""
+    return _IDS.sub(_alike, zeroed)
+
+
+def _alike(found: re.Match[bytes]) -> bytes:
+    one = found[0]
+    return (b"0" if one.startswith(b"0") else b"a") + one[1:].translate(_LETTERS) if b"0" in one and one.strip(b"0-") else one
+
+
+def _zeroed(found: re.Match[bytes]) -> bytes:
+    return found[0].translate(_ZEROS)
 
 
 silent = lru_cache(maxsize=8)(Silent)  # one for all sources of a kind and layout that this process reads with these rules

@@ -35,7 +35,7 @@ def _is_wanted(repeats: Repeats, index: int, event: Event, table: RuleTable) -> 
     stamp = _stamp(event.at.earliest if event.at else 0.0)
     if repeats.is_plenty(index, stamp, several=False):
         return False
-    repeats.count(index, stamp)
+    repeats.count(index, stamp, several=False)
     return True
 
 
