@@ -70,19 +70,18 @@ class Repeats:
     def is_plenty(self, index: int, raw: bytes, *, several: bool) -> bool:
         """Whether a rule was met so often, in the minute of this line, that one more says nothing new. `several`: streams share the log."""
         evidence = self._evidence.get(index)
-        return evidence is not None and evidence.is_full(self._most(index, several)) and self._minute(raw) in evidence.minutes
+        if evidence is None or not evidence.is_full(EVIDENCE_PER_RULE if several else self._most_evidence[index]):
+            return False
+        return self._minute(raw) in evidence.minutes
 
     def count(self, index: int, raw: bytes, *, several: bool) -> None:
         """Counts one line that is evidence, of which there are not plenty; only by such a line another minute begins."""
         evidence = self._evidence.setdefault(index, _Evidence())
-        if evidence.is_full(self._most(index, several)):
+        if evidence.is_full(EVIDENCE_PER_RULE if several else self._most_evidence[index]):
             evidence.begin(self._minute(raw))
         if not evidence.count:
             evidence.minutes.append(self._minute(raw))
         evidence.count += 1
-
-    def _most(self, index: int, several: bool) -> int:
-        return EVIDENCE_PER_RULE if several else self._most_evidence[index]
 
     def is_flood(self, indices: frozenset[int], raw: bytes, *, several: bool) -> bool:
         """Whether one more line of these rules says nothing new, since of each of them there are plenty in its minute."""

@@ -18,7 +18,7 @@ LONGEST = 1024
 NONE: frozenset[int] = frozenset()
 _CLOCKS = compiled_later(rb"(?<![\d:])\d\d:\d\d:\d\d(?:[.,]\d+)?")
 # Of requests, addresses and hashes, once their figures are noughts.
-_IDS = compiled_later(rb"[0a-f]{8}(?:-[0a-f]{4}){3}-[0a-f]{12}|[0a-f]{8,}")
+_IDS = compiled_later(rb"[0a-f]{8}(?:(?:-[0a-f]{4}){3}-[0a-f]{12}|[0a-f]*)")
 _ZEROS = bytes(48 if 48 <= byte <= 57 else byte for byte in range(256))
 _LETTERS = bytes(97 if byte == 48 or 97 <= byte <= 102 else byte for byte in range(256))
 _NOUGHTS = dict.fromkeys(map(ord, "123456789"), "0")
