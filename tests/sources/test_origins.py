@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,3 +41,25 @@ def test_lines_far_apart_are_found_by_counting() -> None:
         origin = origins.origin(text, text.index(b"line %d\n" % number))
         assert raw[origin.offset :].startswith(b"line %d\x1b" % number)
         assert origin.number == number + 1
+
+
+class Watched:
+    """An expression that notes what it is asked to look through."""
+
+    def __init__(self) -> None:
+        self.seen: list[bytes] = []
+
+    def finditer(self, raw: bytes, begin: int, end: int) -> Iterator[re.Match[bytes]]:
+        self.seen.append(raw[begin:end])
+        return _ESCAPES.finditer(raw, begin, end)
+
+
+def test_to_place_a_line_no_other_is_looked_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else each place in a log whose last escape is far away would cost a look through all that comes before that."""
+    raw = b"one\n" + b"\x1b[0mtwo\n" + b"three\n" * 1000 + b"\x1b[0m"
+    watched = Watched()
+    monkeypatch.setattr("triage.sources.origins._ESCAPES", watched)
+    origins = Stripped(0, 1, raw)
+    text = b"one\ntwo\n" + b"three\n" * 1000
+    assert [origins.origin(text, text.index(word)).offset for word in (b"one", b"two", b"three")] == [0, 8, 12]
+    assert watched.seen == [b"one", b"\x1b[0mtwo", b"three"]

@@ -96,7 +96,8 @@ class Stripped(Unchanged):
         raw_begin = _lines_on(self._raw, raw_known, data.count(b"\n", known, begin))
         self._line = (begin, raw_begin)
         raw_position = raw_begin + position - begin
-        for found in self._noise.finditer(self._raw, raw_begin):
+        raw_end = self._raw.find(b"\n", raw_begin)  # noise holds no line feed, so what comes after this line need not be looked through
+        for found in self._noise.finditer(self._raw, raw_begin, raw_end if raw_end >= 0 else len(self._raw)):
             if found.start() > raw_position:
                 break
             raw_position += found.end() - found.start()
