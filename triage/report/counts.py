@@ -95,7 +95,7 @@ def _dump(verdicts: Sequence[Verdict]) -> str:
 
 def _first_probe(verdicts: Sequence[Verdict]) -> str:
     seen = [v.incident.outage for v in verdicts if v.incident.outage]
-    symbols = sorted({o.first for o in seen}, key=lambda s: -sum(o.first == s for o in seen))
+    symbols = sorted({o.first for o in seen}, key=lambda s: (-sum(o.first == s for o in seen), s))
     if len(symbols) == 1:
         return words.SYMBOL_WORDS.get(symbols[0], "-")
     return ", ".join(f"{sum(o.first == s for o in seen)} {words.SYMBOL_WORDS.get(s, '-')}" for s in symbols) or "-"
