@@ -33,6 +33,7 @@ BEFORE = {  # what may stand right before the text of a line, and the layout of 
     "[rank0]:": "",
     "[1,0]<stderr>:": "",
     "(RayWorker pid=5)": "",
+    "[0m": "",  # a colour whose escape got lost
     "\x1e1793491200000000\x1fh\x1fvllm\x1f7\x1f\x1f\x1e": "",
 }
 
@@ -80,7 +81,7 @@ def test_a_rule_is_hit_by_what_it_matches_behind_every_envelope(before: str) -> 
     assert [(rule, line) for rule, line in lines if rule not in hit_by(line) and matches(rule, line, BEFORE[before])] == []
 
 
-@pytest.mark.parametrize("before", [*BEFORE, f"{STAMP} stdout F", "[0m", "50%\r"])
+@pytest.mark.parametrize("before", [*BEFORE, f"{STAMP} stdout F", "50%\r"])
 def test_a_key_that_was_struck_is_seen_at_the_start_of_a_line(before: str) -> None:
     assert "external-stop/keyboard" in hit_by(f"{before}^C")
 
