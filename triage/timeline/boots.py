@@ -57,7 +57,7 @@ class _Life:
         last = self.events[-1]
         if _differ(event.data.get("invocation", ""), last.data.get("invocation", "")):
             return "invocation id"
-        if _differ(_container_number(event), _container_number(last)):
+        if event.place.file != last.place.file and _differ(_container_number(event), _container_number(last)):
             return "container file"
         if event.kind == "boot":
             return self._banner_boundary(event)
