@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import pickle
 from pathlib import Path
@@ -55,3 +56,17 @@ def test_the_rules_are_those_of_who_unpacks_and_nobody_else_can(tmp_path: Path) 
     assert away.tail._make.__self__.table is ELSEWHERE  # type: ignore[attr-defined]
     with pytest.raises(pickle.UnpicklingError, match="rules are named"):
         pickle.loads(sent)
+
+
+def test_what_was_unpacked_is_let_go_at_once(tmp_path: Path) -> None:
+    """A run looks for cycles seldom: until then, what refers to itself would keep the bytes of every batch."""
+    path = tmp_path / "vllm.log"
+    path.write_bytes(log_of(LIFE))
+    sent = packed([reading(path)])
+    gc.collect()
+    gc.disable()
+    try:
+        unpacked(sent, ELSEWHERE)
+        assert not [one for one in gc.get_objects() if isinstance(one, pickle.Unpickler)]
+    finally:
+        gc.enable()

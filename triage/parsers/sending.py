@@ -43,11 +43,11 @@ class _Unpacker(pickle.Unpickler):
 
     def __init__(self, packed: bytes, table: RuleTable) -> None:
         super().__init__(io.BytesIO(packed))
-        self._table = table
+        self._rules = lambda: table  # not of this object: what refers to itself stays until it is looked for
 
     def find_class(self, module: str, name: str) -> Any:
         found = super().find_class(module, name)
-        return (lambda: self._table) if found is _rules else found
+        return self._rules if found is _rules else found
 
 
 def packed(read: Sequence[Read]) -> bytes:
