@@ -15,6 +15,7 @@ from triage.knowledge.table import RuleTable
 from triage.parsers.options import Options
 from triage.parsers.reading import Reading, read_source
 from triage.parsers.sending import packed, unpacked
+from triage.parsers.silent import silent
 from triage.sources.find import Source
 
 TABLE, ELSEWHERE = RuleTable(load()), RuleTable(load())
@@ -56,6 +57,20 @@ def test_the_rules_are_those_of_who_unpacks_and_nobody_else_can(tmp_path: Path) 
     assert away.tail._make.__self__.table is ELSEWHERE  # type: ignore[attr-defined]
     with pytest.raises(pickle.UnpicklingError, match="rules are named"):
         pickle.loads(sent)
+
+
+def test_what_is_remembered_of_lines_is_not_sent(tmp_path: Path) -> None:
+    path = tmp_path / "vllm.log"
+    near = "(APIServer pid=1) INFO 11-01 09:00:00 [logger.py:39] Received request x: prompt: 'CUDA error: out of memory, which says nothing'\n"
+    path.write_bytes(near.encode() + log_of(LIFE))
+    sent = packed([reading(path)])
+    (away,) = unpacked(sent, ELSEWHERE)
+    remembered = [content for _, content in silent(TABLE, "engine", frozenset())._rules]
+    assert any(b"which says nothing" in content for content in remembered)
+    assert not any(content in sent for content in remembered)
+    assert isinstance(away, Reading) and away.tail is not None
+    memory = away.tail._make.__self__.memory  # type: ignore[attr-defined]
+    assert memory._known is silent(ELSEWHERE, "engine", frozenset())
 
 
 def test_what_was_unpacked_is_let_go_at_once(tmp_path: Path) -> None:

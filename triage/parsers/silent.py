@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from triage.expressions import compiled_later
 from triage.knowledge.table import Rule, RuleTable
@@ -73,6 +73,66 @@ class Silent:
             self._misses.add(question)
 
 
+@lru_cache(maxsize=8)
+def silent(table: RuleTable, kind: Kind, layout: frozenset[str]) -> Silent:
+    """The one for all sources of a kind and layout that this process reads with these rules."""
+    return Silent(table, kind, layout)
+
+
+class Memory:
+    """What is remembered while one source is read: what every source of its kind and layout has in common, and what rules left open here.
+
+    That one took too long says nothing about a line, so it holds for this source only.
+    """
+
+    def __init__(self, table: RuleTable, kind: Kind) -> None:
+        self._table = table
+        self._kind = kind
+        self._known = silent(table, kind, frozenset())
+        self._unsure = Silent(table, kind, frozenset())
+        self._slow: set[str] = set()  # the rules that took too long
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Another process remembers for itself what all sources have in common."""
+        return {**vars(self), "_known": self._known.layout}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.lay_out(state["_known"])
+
+    def lay_out(self, layout: frozenset[str]) -> None:
+        """From here on lines are laid out in these forms."""
+        self._known = silent(self._table, self._kind, layout)
+
+    def content(self, raw: bytes, indices: frozenset[int]) -> Content | None:
+        """As `Silent.content`."""
+        return self._known.content(raw, indices)
+
+    def mute_in(self, content: Content | None) -> frozenset[int]:
+        """The rules that say nothing in such lines, or are not asked again here."""
+        mute = self._known.rules_in(content)
+        return mute | self._unsure.rules_in(content) if self._slow else mute
+
+    def keep(self, content: Content | None, mute: frozenset[int]) -> None:
+        """Remembers that these rules said nothing in a line."""
+        slow = frozenset(index for index in mute if self._table[index].id in self._slow) if self._slow else NONE
+        self._known.keep(content, mute - slow)
+        self._unsure.keep(content, slow)
+
+    def is_miss(self, asked: Question) -> bool:
+        """Whether a rule is known not to match such a text, or is not asked again here."""
+        return self._known.is_miss(asked) or self._unsure.is_miss(asked)
+
+    def miss(self, asked: Question) -> None:
+        """Remembers that it does not match."""
+        self._known.miss(asked)
+
+    def too_slow(self, rule: Rule, asked: Question) -> None:
+        """Remembers that a rule took too long."""
+        self._slow.add(rule.id)
+        self._unsure.miss(asked)
+
+
 def question(rule: Rule, text: str) -> Question:
     """Whether a rule matches a text: of what stands before its message, such as a stamp, figures count only where the rule reads them."""
     message = tag(text).message
@@ -93,6 +153,3 @@ def _alike(found: re.Match[bytes]) -> bytes:
 
 def _zeroed(found: re.Match[bytes]) -> bytes:
     return found[0].translate(_ZEROS)
-
-
-silent = lru_cache(maxsize=8)(Silent)  # one for all sources of a kind and layout that this process reads with these rules
