@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any, AnyStr, Generic, cast
 
+SECONDS_PER_LINE = 0.25  # that one expression may take on one line: logs hold anything, and rules are written by anybody
+
 
 class _Later(Generic[AnyStr]):
     """Stands for a compiled expression; what is asked of it once is kept, so that it costs nothing afterwards."""

@@ -16,11 +16,10 @@ from typing import NamedTuple
 
 import regex
 
+from triage.expressions import SECONDS_PER_LINE
 from triage.knowledge.literals import literals_and_width
 from triage.knowledge.load import RuleError
 from triage.knowledge.patterns import ScanPattern
-
-SECONDS_PER_LINE = 0.25
 
 Hits = list[tuple[int, int]]
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 
 import regex
 
+from triage.expressions import SECONDS_PER_LINE
 from triage.knowledge.flaws import Flaw, quoted
 from triage.knowledge.load import RuleError
 from triage.knowledge.redaction import Redaction
 from triage.knowledge.scanner import Scanner
 from triage.knowledge.schema import CommonCauses, Instrument, Instruments, Probes, ProbeText
 from triage.knowledge.table import Rule, RuleTable
-from triage.knowledge.user_words import SECONDS_PER_LINE
 
 ENVELOPE = "2026-11-01T09:43:00.123456789Z stderr F {}\n"
 

@@ -7,12 +7,12 @@ from functools import cached_property
 
 import regex
 
-from triage.expressions import compiled_later
+from triage.expressions import SECONDS_PER_LINE, compiled_later
 from triage.knowledge.load import Knowledge
 from triage.knowledge.patterns import ScanPattern, scan_pattern
 from triage.knowledge.scanner import Scanner
 from triage.knowledge.schema import FaultClass, Line, Signature, Xid
-from triage.knowledge.user_words import SECONDS_PER_LINE, UserWords
+from triage.knowledge.user_words import UserWords
 from triage.model import Kind, Role
 
 _NO_FIGURES = compiled_later(r"\{\d*,?\d*\}|\[0-9|\(\?P?<\w+>")  # repetitions, any figure, names of groups

@@ -8,12 +8,11 @@ from functools import lru_cache
 
 import regex
 
-from triage.expressions import compiled_later
+from triage.expressions import SECONDS_PER_LINE, compiled_later
 
-SECONDS_PER_LINE = 0.25
 QUICK = 1024  # characters: a line up to this length is looked through without a clock
 LONG_ENOUGH = 10  # characters of a text: what they let through that more of them would not is little
-_OUR_OWN = compiled_later(r"\(\?\w*i|\[:|\{(?!\d*,?\d*\})")  # either case, classes by name, nearly alike: what `regex` reads as `re` does not
+_READ_OTHERWISE = compiled_later(r"\(\?\w*i|\[:|\{(?!\d*,?\d*\})")  # by `regex` than by `re`: either case, classes by name, nearly alike
 
 
 class UserWords:
@@ -64,7 +63,7 @@ def needed_texts(begins: Iterable[str]) -> dict[str, tuple[str, ...]]:
 def _needed_by(begin: str) -> tuple[str, ...]:
     from triage.knowledge.literals import literals  # rules are compiled: seldom
 
-    if not begin.isascii() or _OUR_OWN.search(begin):
+    if not begin.isascii() or _READ_OTHERWISE.search(begin):
         return ()
     try:
         texts = {text.decode("ascii")[:LONG_ENOUGH] for text in literals(begin.encode())}

@@ -34,7 +34,6 @@ class EngineParser:
 
     def __init__(self, table: RuleTable, source: str, kind: Kind, clock: Clock, *, last_lines: bool = True) -> None:
         self.table = table
-        self.kind = kind
         self.clock = clock
         maker = self._maker = Maker(table, kind, clock)
         self.problems = maker.problems

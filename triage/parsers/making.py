@@ -48,9 +48,7 @@ class Maker:
             self.memory.miss(asked)
         return matched
 
-    def made(
-        self, line: Line, place: Place, rule: Rule, order: int, matched: Matched, at: Instant | None, chain: Traceback
-    ) -> Event:
+    def made(self, line: Line, place: Place, rule: Rule, order: int, matched: Matched, at: Instant | None, chain: Traceback) -> Event:
         """The event of a rule that matched a line. `order`: its place among all of the source; `chain`: the traceback that ends with it."""
         text, data = matched
         if rule.kind == "step":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from triage.model import Suspect
 from triage.parsers.flight_recorder.records import RankDumps
 from triage.report import words
+from triage.report.fitting import text_columns
 from triage.verdict.dumps import Findings
 from triage.verdict.dumps.records import NO_RANK, StuckGroup
 from triage.verdict.dumps.words import ranks, spans
@@ -18,7 +18,6 @@ SCHEMA = "triage-dump/1"
 GROUPS_SHOWN = 6
 PROBLEMS_SHOWN = 12
 SUSPECTS_SHOWN = 12
-WIDEST = 120
 STRENGTHS = {"proven": "proven", "likely": "likely", "cannot-tell": "cannot tell"}
 
 
@@ -130,7 +129,7 @@ def _suspects(suspects: Sequence[Suspect], style: str) -> Iterable[str]:
 def _groups(groups: Sequence[StuckGroup], style: str) -> str:
     from tabulate import tabulate
 
-    room = _width() - 16  # beside the sequence numbers and the gaps
+    room = text_columns() - 16  # beside the sequence numbers and the gaps
     limits = None if style == "github" else [room * 30 // 100, room * 33 // 100, None, room * 18 // 100, room * 18 // 100]
     rows = [(g.name, f"{g.operation or '?'} {g.size}".strip(), str(g.sequence), spans(g.waiting), spans(g.missing) or "-") for g in groups]
     cells = [[_cell(cell, style) for cell in row] for row in rows[:GROUPS_SHOWN]]
@@ -163,8 +162,5 @@ def _lines(value: str, style: str, *, bullet: bool = False) -> list[str]:
 
 
 def _wrapped(value: str, indent: str) -> str:
-    return textwrap.fill(value, _width(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return textwrap.fill(value, text_columns(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
-
-def _width() -> int:
-    return max(60, min(shutil.get_terminal_size((80, 24)).columns, WIDEST))

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from triage.expressions import compiled_later
 
 NARROWEST = 60
+WIDEST_TEXT = 120  # sentences that are longer are hard to follow from line to line
 UNKNOWN = 80
 TERMINAL = "simple"  # the style of tabulate that goes to terminals; Markdown is never cut
 _GAP = 2
@@ -23,6 +24,11 @@ Give = Sequence[tuple[str, int]]
 def columns() -> int:
     """How wide the terminal is; 80 where that is not known."""
     return max(NARROWEST, shutil.get_terminal_size((UNKNOWN, 24)).columns)
+
+
+def text_columns() -> int:
+    """How wide running text is: as the terminal, as far as that can be read well."""
+    return min(columns(), WIDEST_TEXT)
 
 
 def fitted_table(

@@ -7,9 +7,7 @@ from pathlib import Path
 
 from triage.ledger.journal import Flaw, Record, head_of
 from triage.report import words
-from triage.report.fitting import columns, wrapped
-
-WIDEST = 120
+from triage.report.fitting import text_columns, wrapped
 
 
 def journal_line(path: str, records: Sequence[Record]) -> str:
@@ -35,4 +33,4 @@ def verified_line(path: Path, records: Sequence[Record], *, noted: bool) -> str:
     cut = "" if known else f"; {path.name}.head {_misses(head)}, so records taken off its end would not be noticed"
     last = f"last {words.minute(records[-1].at)} UTC, {records[-1].hash[:12]}"
     line = f"journal {words.clean(str(path))}: {words.number(len(records), 'record')}, each as it was written ({last}){cut}{doubt}"
-    return wrapped(line, min(columns(), WIDEST))
+    return wrapped(line, text_columns())

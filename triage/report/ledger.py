@@ -12,14 +12,13 @@ from triage.ledger.standing import Progress, Standing
 from triage.ledger.stretches import total
 from triage.model import Seconds
 from triage.report import words
-from triage.report.fitting import columns, fitted_table, wrapped
+from triage.report.fitting import fitted_table, text_columns, wrapped
 from triage.report.odds import evidence as e_value_words
 
 DAY: Seconds = 86400.0
 HEADINGS = ("mitigation", "class", "claim", "status", "quiet", "intervals")
 GIVE = (("class", 15), ("mitigation", 20), ("claim", 0), ("class", 0), ("mitigation", 12))
 WATCHING = "unverified, watching cadence"
-WIDEST = 120
 
 
 def ledger_table(standings: Sequence[Standing], evidence: Evidence, *, style: str = "simple", journal: str = "") -> str:
@@ -83,7 +82,7 @@ def _told(of: Standing, style: str) -> Iterator[str]:
     name = words.clean(of.name)
     yield f"**{name}**: {status_words(of)}\n" if style == "github" else f"{name}: {status_words(of)}"
     for title, text in lines:
-        yield f"- {title}: {_inert(text)}" if style == "github" else wrapped(f"  {title:<12}  {text}", min(columns(), WIDEST))
+        yield f"- {title}: {_inert(text)}" if style == "github" else wrapped(f"  {title:<12}  {text}", text_columns())
 
 
 def _claimed(of: Standing) -> Iterator[tuple[str, str]]:
@@ -268,7 +267,7 @@ def _limits(evidence: Evidence) -> Iterator[str]:
 
 
 def _line(text: str, style: str) -> str:
-    return f"- {_inert(text)}" if style == "github" else wrapped(text, min(columns(), WIDEST))
+    return f"- {_inert(text)}" if style == "github" else wrapped(text, text_columns())
 
 
 def _inert(text: str) -> str:

@@ -12,8 +12,8 @@ from triage.ledger.entry import Entry
 from triage.ledger.journal import Record
 from triage.ledger.silence import LEAST, quiet_needed
 from triage.report import inert, words
-from triage.report.fitting import columns, fitted_table, wrapped
-from triage.report.ledger import WIDEST, days, falsifier_words
+from triage.report.fitting import fitted_table, text_columns, wrapped
+from triage.report.ledger import days, falsifier_words
 
 HEADINGS = ("mitigation", "class", "claim", "registered", "last word")
 GIVE = (("class", 15), ("mitigation", 20), ("claim", 0), ("registered", 0))
@@ -35,7 +35,7 @@ def shown(of: Mitigation) -> str:
     """All of one mitigation."""
     lines = [f"{words.clean(of.name)}  registered {words.minute(of.registered)} UTC, {of.hash[:12]}", *_parts(of.entry)]
     lines += [f"  {word.said:<12}  {words.minute(word.since)} UTC" + _why(word.reason or word.incident) for word in of.words]
-    return "\n".join(wrapped(line, min(columns(), WIDEST)) for line in lines)
+    return "\n".join(wrapped(line, text_columns()) for line in lines)
 
 
 def registered(entry: Entry, record: Record, path: Path) -> str:
@@ -43,7 +43,7 @@ def registered(entry: Entry, record: Record, path: Path) -> str:
     lines = [f"recorded {words.clean(entry.name)} as record {record.n} of {words.clean(str(path))}", *_parts(entry)]
     lines += [f"  frozen        {record.hash[:12]}: note it elsewhere, `triage ledger verify --head {record.hash[:12]}` holds it against the journal"]
     lines += [f"  next          `triage mitigation claim {words.clean(entry.name)}` once it is applied; days before now do not count for it"]
-    return "\n".join(wrapped(line, min(columns(), WIDEST)) for line in lines)
+    return "\n".join(wrapped(line, text_columns()) for line in lines)
 
 
 def as_json(known: Sequence[Mitigation]) -> str:

@@ -11,10 +11,9 @@ import msgspec
 from triage.ledger import rates, silence
 from triage.ledger.entry import Baseline
 from triage.model import Seconds
-from triage.report.fitting import columns, wrapped
+from triage.report.fitting import text_columns, wrapped
 
 DAY: Seconds = 86400.0
-WIDEST = 120
 MANY = 1000
 NEXT = {"none": "none to speak of", "weak": "weak", "some": "some", "strong": "strong", "very strong": "very strong"}
 
@@ -184,4 +183,4 @@ def span(seconds: Seconds) -> str:
 
 
 def _text(lines: Iterator[str]) -> str:
-    return "\n".join(wrapped(line, min(columns(), WIDEST)) for line in lines)
+    return "\n".join(wrapped(line, text_columns()) for line in lines)

@@ -12,13 +12,12 @@ from triage.ledger.frequency import ALL, Frequency
 from triage.ledger.silence import slowed
 from triage.model import Seconds
 from triage.report import inert, words
-from triage.report.fitting import columns, fitted_table, wrapped
+from triage.report.fitting import fitted_table, text_columns, wrapped
 from triage.report.odds import figure, span
 
 DAY: Seconds = 86400.0
 HEADINGS = ("class", "n", "a day", "95 % interval", "var/mean", "trend", "quiet for 95 %", "last")
 GIVE = (("last", 0), ("trend", 0), ("class", 16), ("var/mean", 0))
-WIDEST = 120
 SIGNIFICANT = 0.05
 
 
@@ -103,4 +102,4 @@ def _notes(found: Sequence[Frequency], evidence: Evidence) -> Iterator[str]:
 
 
 def _line(text: str, style: str) -> str:
-    return text if style == "github" else wrapped(text, min(columns(), WIDEST))
+    return text if style == "github" else wrapped(text, text_columns())

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from triage.model import Findings
 from triage.report import words
 from triage.report.counts import Row, outage_sentence, rows
-from triage.report.fitting import columns, fitted_table, wrapped
+from triage.report.fitting import fitted_table, text_columns, wrapped
 
 DEFINITIONS = {
     "onset": "from the onset of the fault to the first death mark, exit or refused probe",
@@ -22,7 +22,6 @@ GIVE = (("group", 24), ("probe", 12), ("family", 0), ("group", 12), ("seen", 11)
 MODEL = "~"  # stands before a class that a model named; at the front, where no narrow terminal cuts it off
 NOTES_SHOWN = 12
 GAPS_SHOWN = 5
-WIDEST_NOTE = 120
 
 
 def text_table(findings: Findings, by: str = "", *, style: str = "simple", heading: str = "", more: str = "triage explain ID PATH") -> str:
@@ -149,4 +148,4 @@ def _capped(lines: list[str], noun: str) -> list[str]:
 def _wrapped(note: str, style: str) -> str:
     if style == "github":
         return note
-    return wrapped(note, min(columns(), WIDEST_NOTE))
+    return wrapped(note, text_columns())

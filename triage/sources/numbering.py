@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from .cutting import SMALL
 from .opening import Stream
 from .paths import size_on_disk
 
 CHUNK = 1 << 18
-SMALL = 1 << 14  # bytes of a file for which no bigger buffer is made: a folder may hold thousands of them
 
 
 def line_numbers(file: str, offsets: Iterable[int], *, whole: bool = False) -> tuple[dict[int, int], int]:

@@ -9,12 +9,12 @@ from typing import NamedTuple
 import msgspec
 import regex
 
+from triage.expressions import SECONDS_PER_LINE
 from triage.knowledge.load import Knowledge
 from triage.knowledge.patterns import scan_pattern
 from triage.knowledge.scanner import Scanner
 from triage.knowledge.schema import Line as LineRule
 from triage.knowledge.table import RuleTable
-from triage.knowledge.user_words import SECONDS_PER_LINE
 from triage.model import Instant, Seconds, SourceInfo
 from triage.sources.clock import Clock
 from triage.sources.find import Source

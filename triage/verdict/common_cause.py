@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 
 import regex
 
+from triage.expressions import SECONDS_PER_LINE
 from triage.knowledge.schema import CommonCause, CommonCauses
 from triage.model import Event, Hint, Instant, Seconds, Verdict
 
-SECONDS_PER_LINE = 0.25
 ALONE = 3  # incidents, of two classes or more, that are enough without any mark
 AFTER: Seconds = 60.0
 

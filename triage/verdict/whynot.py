@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 import msgspec
 import regex
 
+from triage.expressions import SECONDS_PER_LINE
 from triage.knowledge.load import Knowledge
 from triage.knowledge.schema import FaultClass, Signature
 from triage.model import UNCLASSIFIED, Event, Incident, Verdict
@@ -19,7 +20,6 @@ from triage.verdict.forks import FAMILY_OF_CLASS
 LINES_TOLD = 6
 LOOKED_FOR = 8
 ECHOES = ("consequence", "context", "teardown")
-SECONDS_PER_LINE = 0.25
 
 
 class Reason(msgspec.Struct, frozen=True):

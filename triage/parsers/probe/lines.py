@@ -9,6 +9,7 @@ from typing import Protocol
 import msgspec
 import regex
 
+from triage.expressions import SECONDS_PER_LINE
 from triage.model import Seconds
 from triage.parsers.probe import shapes
 from triage.parsers.probe.dates import DateReader, Stamp
@@ -134,7 +135,6 @@ class UserFormat:
 
     _GROUPS = frozenset(("time", "end", "status", "exit", "error", "target", "ok", "duration"))
     _RESULTS = frozenset(("status", "exit", "error", "ok"))
-    _SECONDS_PER_LINE = 0.25
 
     def __init__(self, pattern: str, dates: DateReader) -> None:
         self._dates = dates
@@ -150,7 +150,7 @@ class UserFormat:
     def read(self, text: str, near: Seconds | None) -> Said:
         """The date and the answer of a line that fits; a line that does not fit says nothing."""
         try:
-            found = self._pattern.search(text, timeout=self._SECONDS_PER_LINE)
+            found = self._pattern.search(text, timeout=SECONDS_PER_LINE)
         except TimeoutError:
             found = None
         if found is None:

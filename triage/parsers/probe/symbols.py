@@ -6,6 +6,7 @@ import re
 
 import regex
 
+from triage.expressions import SECONDS_PER_LINE
 from triage.knowledge.schema import Probes
 from triage.parsers.probe.records import Answer
 
@@ -15,7 +16,6 @@ FAILED = "f"
 GOOD = (".", "s")
 UNDECIDED = (None, FAILED)
 
-_SECONDS_PER_LINE = 0.25
 _REMEMBERED = 4096
 _FAILED_WORDS = re.compile(
     r"(?i)\b(?:fail(?:ed|ure|ing)?|down|unhealthy|dead|not (?:ok|ready|healthy|responding)|nok|ko|error|critical|unreachable|bad|lost)\b"
@@ -52,7 +52,7 @@ class Symbols:
     def _by_rule(self, evidence: str) -> str | None:
         for pattern, symbol in self._rules:
             try:
-                if pattern.search(evidence, timeout=_SECONDS_PER_LINE):
+                if pattern.search(evidence, timeout=SECONDS_PER_LINE):
                     return symbol
             except TimeoutError:
                 continue
