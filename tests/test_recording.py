@@ -213,3 +213,12 @@ def test_a_run_that_fails_on_the_way_leaves_nothing(store: Store, tmp_path: Path
     assert count(store, "events") == count(store, "sources") == count(store, "runs") == 0
     monkeypatch.undo()
     assert remember(store, log) == [("", "cublas-fault")]
+
+
+def test_each_mark_of_a_common_cause_is_kept_as_a_reader_keeps_them(store: Store, tmp_path: Path) -> None:
+    """A host's journal has weeks of unit reloads and no lives; the one before a refusal is not among the first."""
+    reloads = [f"Nov 20 {hour:02}:50:40 node-a systemd[1]: Reloading requested from client PID 4410 ('systemctl')...\n" for hour in range(24)]
+    for part in (reloads[:9], reloads[9:]):
+        remember(store, write(tmp_path / "journal.log", part, when=LATER))
+    kept = store.db.execute("SELECT count(*) FROM events WHERE rule = 'context/unit-reload'").fetchone()[0]
+    assert kept == len(reloads)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import msgspec
@@ -21,6 +21,7 @@ from triage.knowledge.load import Knowledge
 from triage.knowledge.table import RuleTable
 from triage.model import LOGS, Boot, Event, Outage, Place, Probe, Seconds, Verdict
 from triage.parsers.reading import Reading
+from triage.parsers.repeats import harmless_per_life
 from triage.parsers.thinned import thinned
 from triage.pipeline import Evidence, judged
 from triage.sources.numbering import line_numbers
@@ -61,7 +62,7 @@ def record(
     with store.transaction() as db:
         probes = [merge_probes(db, r.probes, _name(r, source, origins)) for r in evidence.readings]
         dumps = merge_dumps(db, evidence.dumps)
-        merger = EventMerger(db, _harmless(known))
+        merger = EventMerger(db, harmless_per_life(RuleTable(known)))
         near = _outages(load_probes(db, _first(evidence.readings)))
         merged = [merger.merge(_window(r, source, origins, near)) for r in evidence.readings if r.info.kind in LOGS]
         _cover(store, evidence.readings, source, origins)
@@ -166,11 +167,6 @@ def _numbered(events: Sequence[Event]) -> tuple[Event, ...]:
 def _with_line(event: Event, line: int | None) -> Event:
     of = event.place
     return msgspec.structs.replace(event, place=Place(of.source, of.file, of.offset, line)) if line else event
-
-
-def _harmless(known: Knowledge) -> Callable[[str], bool]:
-    rules = RuleTable(known).by_id
-    return lambda rule: rule in rules and rules[rule].is_harmless
 
 
 def _first(readings: Sequence[Reading]) -> Seconds:

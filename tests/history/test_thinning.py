@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from triage.history.store import open_store
-from triage.history.thinning import HARMLESS_OF_A_RULE, MOST_OF_A_RULE, thin
+from triage.history.thinning import MOST_OF_A_RULE, thin
 
 DAY = 86400.0
+HARMLESS = 16
 
 
 @pytest.fixture
@@ -29,7 +30,7 @@ def put(db: sqlite3.Connection, rows: list[tuple[float, str, str]]) -> None:
         " frames, follows, file, offset, line) VALUES (1, 1, ?, ?, ?, ?, '', '', '', '', '', '', 'engine', '{}', '[]', 0, '', 0, 0)",
         [(int(at), at, kind, rule) for at, kind, rule in rows],
     )
-    thin(db, 1, min(row[0] for row in rows), max(row[0] for row in rows), lambda rule: rule == "warning")
+    thin(db, 1, min(row[0] for row in rows), max(row[0] for row in rows), {"warning": HARMLESS})
 
 
 def kept(db: sqlite3.Connection, rule: str) -> list[float]:
@@ -62,4 +63,4 @@ def test_what_stays_does_not_depend_on_the_order_in_which_it_came(seed: int, db:
     for part in parts:
         put(db, part)
     assert kept(db, "error") == [*map(float, range(MOST_OF_A_RULE)), *map(float, range(4000 - MOST_OF_A_RULE, 4000))]
-    assert kept(db, "warning") == [*map(float, range(HARMLESS_OF_A_RULE))]
+    assert kept(db, "warning") == [*map(float, range(HARMLESS))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -38,11 +38,11 @@ class Merged(msgspec.Struct, frozen=True):
 
 
 class EventMerger:
-    """Merges windows into one store. `is_harmless` says of a rule's id whether its lines tell of no fault."""
+    """Merges windows into one store. `harmless`: how many lines of each rule that tells of no fault are kept of one life, by the rule's id."""
 
-    def __init__(self, db: sqlite3.Connection, is_harmless: Callable[[str], bool]) -> None:
+    def __init__(self, db: sqlite3.Connection, harmless: Mapping[str, int]) -> None:
         self.db = db
-        self.is_harmless = is_harmless
+        self.harmless = harmless
 
     def merge(self, window: Window) -> Merged:
         """Merge one window, stream by stream."""
@@ -195,7 +195,7 @@ class EventMerger:
         return changed
 
     def _is_kept(self, event: Event) -> bool:
-        return not self.is_harmless(event.rule)
+        return event.rule not in self.harmless
 
     def _added(self, source: int, rows: Sequence[tuple[Any, ...]]) -> list[Seconds]:
         """Insert rows, and take out what is too much of one rule; the times of those that stay."""
@@ -204,7 +204,7 @@ class EventMerger:
         last = self.db.execute("SELECT coalesce(max(id), 0) FROM events").fetchone()[0]
         self.db.executemany(INSERT, rows)
         times = [row[AT] for row in rows]
-        thin(self.db, source, min(times), max(times), self.is_harmless)
+        thin(self.db, source, min(times), max(times), self.harmless)
         return [at for (at,) in self.db.execute("SELECT sorted_at FROM events WHERE source = ? AND id > ?", (source, last))]
 
     def _move_end(self, source: int, end: Event | None, segment: int, shift: int | None, times: Sequence[Seconds]) -> list[Seconds]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Mapping
 
 from triage.model import Seconds
 
 MOST_OF_A_RULE = 1000  # lines of one rule that are kept from the beginning of each day of one life of an engine, and from its end
-HARMLESS_OF_A_RULE = 16  # from the beginning of a life
 ALWAYS_KEPT = "('boot', 'ready')"
 DAY = 86400
 LIVES = (
@@ -26,22 +25,24 @@ THIN = (
 THIN_HARMLESS = (
     f"DELETE FROM events WHERE id IN ({LIVES} SELECT id FROM"
     " (SELECT id, row_number() OVER (PARTITION BY life ORDER BY sorted_at, position, id) AS first"
-    f" FROM lives WHERE rule = :rule) WHERE first > {HARMLESS_OF_A_RULE})"
+    " FROM lives WHERE rule = :rule) WHERE first > :most)"
 )
 
 
-def thin(db: sqlite3.Connection, source: int, first: Seconds, last: Seconds, is_harmless: Callable[[str], bool]) -> None:
+def thin(db: sqlite3.Connection, source: int, first: Seconds, last: Seconds, harmless: Mapping[str, int]) -> None:
     """Take out what is too much of one rule in the lives that the times from `first` to `last` lie in.
 
-    Which lines stay does not depend on the order in which they came. `is_harmless` says of a rule's id whether its lines tell of no fault.
+    Which lines stay does not depend on the order in which they came. `harmless`: how many lines of each rule that tells of no
+    fault are kept from the beginning of a life, by the rule's id.
     """
     low, high = _lives(db, source, first, last)
     span = (source, low, high)
     counts = db.execute("SELECT rule, count(*) FROM events WHERE source = ? AND sorted_at BETWEEN ? AND ? GROUP BY rule", span).fetchall()
     for rule, count in counts:
-        harmless = is_harmless(rule)
-        if count > (HARMLESS_OF_A_RULE if harmless else 2 * MOST_OF_A_RULE):
-            db.execute(THIN_HARMLESS if harmless else THIN, {"source": source, "low": low, "high": high, "rule": rule})
+        most = harmless.get(rule)
+        if count > (2 * MOST_OF_A_RULE if most is None else most):
+            bounds = {"source": source, "low": low, "high": high, "rule": rule, "most": most}
+            db.execute(THIN if most is None else THIN_HARMLESS, bounds)
 
 
 def _lives(db: sqlite3.Connection, source: int, first: Seconds, last: Seconds) -> tuple[Seconds, Seconds]:

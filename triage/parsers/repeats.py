@@ -109,12 +109,17 @@ class Repeats:
         return self._harmless[index] <= self._most_harmless[index]
 
 
+def harmless_per_life(table: RuleTable) -> dict[str, int]:
+    """How many lines of each rule that tells of no fault are worth keeping of one life of an engine, by the rule's id."""
+    marks = {mark for cause in table.knowledge.common_causes.causes for mark in cause.marks}
+    return {rule.id: MARKS_PER_LIFE if rule.id in marks else HARMLESS_PER_LIFE for rule in table.rules if rule.is_harmless}
+
+
 @lru_cache(maxsize=4)  # the same for every source that is read with these rules
 def _bounds(table: RuleTable) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """How many lines of each rule are told in one life: of what is harmless, and of what is evidence."""
-    marks = {mark for cause in table.knowledge.common_causes.causes for mark in cause.marks}
-    harmless = tuple(MARKS_PER_LIFE if rule.id in marks else HARMLESS_PER_LIFE for rule in table.rules)
-    return harmless, tuple(map(_most_evidence, table.rules))
+    harmless = harmless_per_life(table)
+    return tuple(harmless.get(rule.id, 0) for rule in table.rules), tuple(map(_most_evidence, table.rules))
 
 
 def _most_evidence(rule: Rule) -> int:
