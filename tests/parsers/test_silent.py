@@ -5,10 +5,13 @@ from __future__ import annotations
 from itertools import permutations
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from triage.knowledge.load import load
+from triage.knowledge.schema import Signature, UserText
 from triage.knowledge.table import Rule, RuleTable
+from triage.model import Role
 from triage.parsers.options import Options
 from triage.parsers.reading import Reading, read_source
 from triage.parsers.silent import KEPT, LONGEST, Content, Silent, silent
@@ -53,43 +56,20 @@ def rules_in(path: Path, text: str, table: RuleTable) -> set[str]:
     return {event.rule for event in read(path, text, table).events}
 
 
-OWN = """
-class = "coffee-spill"
-family = "hardware"
-title = "Coffee in the chassis"
-meaning = "A cup was poured over the board."
-decides = "The board says so."
-not_to_be_confused_with = ["`gpu-hardware`: nobody spilled anything"]
-next = ["Dry the board."]
-references = ["https://example.org/boards"]
-
-[[signature]]
-id = "coffee-spill/board"
-role = "root"
-summary = "the board is wet"
-scan = "board"
-samples = ["-"]
-near_misses = ["-"]
-pattern = '''{}'''
-"""
-ECHO = """
-[[signature]]
-id = "coffee-spill/second-hand"
-role = "consequence"
-summary = "somebody says that the board is wet"
-samples = ["-"]
-near_misses = ["-"]
-pattern = "(?:board 00|hearsay)"
-"""
+def signature(name: str, role: Role, pattern: str, scan: str = "") -> Signature:
+    return Signature(id=f"coffee-spill/{name}", role=role, pattern=pattern, scan=scan, summary="", samples=(), near_misses=())
 
 
-def own_table(tmp_path: Path, pattern: str, more: str = "", words: str = "") -> RuleTable:
-    folder = tmp_path / "own"
-    (folder / "faults").mkdir(parents=True)
-    (folder / "faults" / "coffee-spill.toml").write_text(OWN.format(pattern) + more)
-    if words:
-        (folder / "user_text.toml").write_text(f"begins = ['{words}']")
-    return RuleTable(load([folder]))
+ECHO = signature("second-hand", "consequence", "(?:board 00|hearsay)")
+
+
+def own_table(pattern: str, *more: Signature, words: str = "") -> RuleTable:
+    """Our rules and a fault of one's own; `words`: where the words of a user begin, too."""
+    known = load()
+    own = (signature("board", "root", pattern, "board"), *more)
+    spill = msgspec.structs.replace(known.classes["gpu-hardware"], id="coffee-spill", signatures=own)
+    begins = (*known.user_text.begins, words) if words else known.user_text.begins
+    return RuleTable(msgspec.structs.replace(known, classes={**known.classes, spill.id: spill}, user_text=UserText(begins)))
 
 
 PAIRS = {  # what a rule asks, a line that hits it and does not match, and one that does and differs from that in figures, ids or stamps
@@ -107,21 +87,21 @@ PAIRS = {  # what a rule asks, a line that hits it and does not match, and one t
 
 @pytest.mark.parametrize(("pattern", "other", "telling"), PAIRS.values(), ids=PAIRS)
 def test_a_line_is_not_taken_for_another_that_a_rule_tells_apart(tmp_path: Path, pattern: str, other: str, telling: str) -> None:
-    table = own_table(tmp_path, pattern)
+    table = own_table(pattern)
     assert "coffee-spill/board" not in rules_in(tmp_path / "other.log", f"{other}\n", table)
     assert "coffee-spill/board" in rules_in(tmp_path / "telling.log", f"{telling}\n", table)
 
 
 def test_what_an_echo_hides_it_hides_in_its_own_line_only(tmp_path: Path) -> None:
     """The echo reads a figure, so the line without its figure is another one."""
-    table = own_table(tmp_path, "board", ECHO)
+    table = own_table("board", ECHO)
     assert "coffee-spill/board" not in rules_in(tmp_path / "echo.log", "board 00\n", table)
     assert "coffee-spill/board" in rules_in(tmp_path / "fault.log", "board 17\n", table)
 
 
 def test_a_line_that_a_rule_does_not_match_begins_no_minute_of_it(tmp_path: Path) -> None:
     """Else it would depend on what was read before how many lines are told of a flood that is stamped anew."""
-    table = own_table(tmp_path, "board wet")
+    table = own_table("board wet")
     flood = "09:00:00 board wet\n" * 100 + "09:01:00 board dry\n" + "09:00:00 board wet\n" * 5
     alone = read(tmp_path / "flood.log", flood, table).events
     read(tmp_path / "dry.log", "09:01:00 board dry\n", table)
@@ -129,14 +109,14 @@ def test_a_line_that_a_rule_does_not_match_begins_no_minute_of_it(tmp_path: Path
 
 
 def test_where_the_words_of_a_user_begin_with_a_figure_lines_differ_by_figures(tmp_path: Path) -> None:
-    table = own_table(tmp_path, "board", words="question2=")
+    table = own_table("board", words="question2=")
     assert "coffee-spill/board" not in rules_in(tmp_path / "user.log", "question2= board\n", table)
     assert "coffee-spill/board" in rules_in(tmp_path / "own.log", "question1= board\n", table)
 
 
 def test_what_took_too_long_in_one_source_is_told_once_of_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another source may be read while the processor has less to do: what took too long says nothing of the line."""
-    table = own_table(tmp_path, "board")
+    table = own_table("board")
 
     def too_long(_rule: Rule, _text: str) -> None:
         raise TimeoutError
