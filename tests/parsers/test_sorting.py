@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,12 +26,13 @@ def test_the_system_is_asked_once_what_lies_at_a_path(monkeypatch: pytest.Monkey
     asked: Counter[str] = Counter()
     really = os.stat
 
-    def noting(path: str) -> os.stat_result:
+    def noting(path: str, **more: Any) -> os.stat_result:
         asked[str(path)] += 1
-        return really(path)
+        return really(path, **more)
 
-    monkeypatch.setattr(os, "stat", noting)
-    read = read_one(Source(str(file), (str(file),)), None, TABLE, Options())
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "stat", noting)
+        read = read_one(Source(str(file), (str(file),)), None, TABLE, Options())
     assert isinstance(read, Reading)
     assert (read.info.bytes, read.info.kind) == (len(LOG), "engine")
     assert asked[str(file)] == 1
