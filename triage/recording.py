@@ -31,6 +31,7 @@ from triage.sources.urls import is_url
 from triage.timeline.boots import boots
 from triage.timeline.incidents import join
 from triage.timeline.outages import covered, outages
+from triage.verdict.common_cause import mark_ids
 from triage.verdict.judge import Judge
 
 DUMPS_READ = "dumps were read"
@@ -62,7 +63,7 @@ def record(
     with store.transaction() as db:
         probes = [merge_probes(db, r.probes, _name(r, source, origins)) for r in evidence.readings]
         dumps = merge_dumps(db, evidence.dumps)
-        merger = EventMerger(db, harmless_per_life(RuleTable(known)))
+        merger = EventMerger(db, _harmless(known))
         near = _outages(load_probes(db, _first(evidence.readings)))
         merged = [merger.merge(_window(r, source, origins, near)) for r in evidence.readings if r.info.kind in LOGS]
         _cover(store, evidence.readings, source, origins)
@@ -167,6 +168,12 @@ def _numbered(events: Sequence[Event]) -> tuple[Event, ...]:
 def _with_line(event: Event, line: int | None) -> Event:
     of = event.place
     return msgspec.structs.replace(event, place=Place(of.source, of.file, of.offset, line)) if line else event
+
+
+def _harmless(known: Knowledge) -> dict[str, int]:
+    """How many lines of what tells of no fault are kept of one life; a host's journal has no lives, so marks of a common cause are not among them."""
+    marks = mark_ids(known.common_causes)
+    return {rule: most for rule, most in harmless_per_life(RuleTable(known)).items() if rule not in marks}
 
 
 def _first(readings: Sequence[Reading]) -> Seconds:
